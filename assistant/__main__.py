@@ -1,0 +1,5 @@
+"""`python -m assistant` is `carrel`."""
+
+from assistant.cli import main
+
+main()

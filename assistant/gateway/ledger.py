@@ -1,0 +1,261 @@
+"""The ledger: every call is written down before it is sent, every reply before it is read.
+
+A reply that was paid for once answers the same request for ever. A row is `sent` when the call goes out; it becomes
+`done`, `malformed`, `refused` or `failed`. Only `done` answers; a rerun tries the others once more. A row that
+stays `sent` belongs to a run that died meanwhile: it may have been paid.
+"""
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from assistant.errors import AssistantError, BudgetReached, OutputError, ReplyUnusable
+from assistant.gateway.message import FILTERED, REFUSAL, Model, Reply, Request, Usage, particulars
+
+# Before 3.51.3 two connections that write and checkpoint at once can damage a database in WAL mode.
+_WAL_IS_SAFE: Final = (3, 51, 3)
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS call (
+    id INTEGER PRIMARY KEY,
+    request TEXT NOT NULL,
+    question TEXT NOT NULL,
+    sample INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    task TEXT NOT NULL,
+    label TEXT NOT NULL,
+    settings TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('sent', 'done', 'malformed', 'refused', 'failed')),
+    started TEXT NOT NULL,
+    ended TEXT,
+    replied TEXT,
+    finish TEXT,
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    cost REAL,
+    reply TEXT,
+    error TEXT
+) STRICT;
+CREATE INDEX IF NOT EXISTS call_by_request ON call (request, state);
+CREATE INDEX IF NOT EXISTS call_by_question ON call (question, sample);
+"""
+_SUMMARY: Final = """
+SELECT task, model, substr(started, 1, 10) AS day, count(*), sum(tokens_in), sum(tokens_out), sum(cost),
+       count(*) - count(cost)
+FROM call WHERE state <> 'failed' GROUP BY task, model, day ORDER BY day, task, model
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one task spent with one model on one day; `unknown` calls are in no sum, and None is no known one at all."""
+
+    task: str
+    model: str
+    day: str
+    calls: int
+    tokens_in: int | None
+    tokens_out: int | None
+    cost: float | None
+    unknown: int
+
+
+class Ledger:
+    """The file of all calls; each method is committed when it returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        # One connection, used from the gateway's thread and, for summaries, from the caller's.
+        self._lock = threading.Lock()
+        with self._committed():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, isolation_level=None, timeout=10, check_same_thread=False)
+            journal = "WAL" if sqlite3.sqlite_version_info >= _WAL_IS_SAFE else "DELETE"
+            for pragma in (f"journal_mode={journal}", "synchronous=FULL", "busy_timeout=10000", "trusted_schema=OFF"):
+                self._connection.execute(f"PRAGMA {pragma}")
+            self._connection.executescript(_SCHEMA)
+
+    def answer(self, request: Request, model: str) -> Reply | None:
+        """The reply already paid for, or None."""
+        query = (
+            "SELECT reply, tokens_in, tokens_out, cost, replied, finish FROM call "
+            "WHERE request = ? AND state = 'done' ORDER BY id DESC LIMIT 1"
+        )
+        with self._committed():
+            row = self._connection.execute(query, (request.fingerprint(model),)).fetchone()
+        if row is None:
+            return None
+        text, read, written, cost, replied, finish = row
+        return Reply(text, Usage(read, written), cost, replied, finish, paid=False)
+
+    def next_sample(self, request: Request, model: str) -> int:
+        """The lowest sample number that was never asked for."""
+        query = "SELECT coalesce(max(sample) + 1, 0) FROM call WHERE question = ?"
+        with self._committed():
+            return int(self._connection.execute(query, (_question(request, model),)).fetchone()[0])
+
+    def claim(self, request: Request, model: str) -> int:
+        """The number of a new row that says this call is about to be sent."""
+        columns = {
+            "request": request.fingerprint(model),
+            "question": _question(request, model),
+            "sample": request.sample,
+            "provider": model.partition("/")[0],
+            "model": model,
+            "task": request.label.partition("/")[0],
+            "label": request.label,
+            "settings": json.dumps(dict(request.settings), sort_keys=True),
+            "state": "sent",
+            "started": _now(),
+        }
+        marks = ", ".join("?" * len(columns))
+        insert = f"INSERT INTO call ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - the names are those above
+        with self._committed():
+            return int(self._connection.execute(insert, tuple(columns.values())).lastrowid or 0)
+
+    def settle(self, row: int, state: str, reply: Reply | None, error: str | None = None) -> None:
+        """Write down how the call ended, with the reply exactly as it came."""
+        usage = reply.usage if reply else Usage(None, None)
+        found = (reply.text, reply.model, reply.finish, reply.cost) if reply else (None, None, None, None)
+        update = (
+            "UPDATE call SET state = ?, ended = ?, error = ?, tokens_in = ?, tokens_out = ?, "
+            "reply = ?, replied = ?, finish = ?, cost = ? WHERE id = ?"
+        )
+        with self._committed():
+            self._connection.execute(update, (state, _now(), error, usage.input, usage.output, *found, row))
+
+    def disown(self, request: Request, model: str) -> None:
+        """Keep the latest reply to this question, but never answer with it again: it did not fit."""
+        update = (
+            "UPDATE call SET state = 'malformed' WHERE id = "
+            "(SELECT max(id) FROM call WHERE question = ? AND state = 'done')"
+        )
+        with self._committed():
+            self._connection.execute(update, (_question(request, model),))
+
+    def summary(self) -> list[Spent]:
+        """What was spent, by day, task and model."""
+        with self._committed():
+            return [Spent(*row) for row in self._connection.execute(_SUMMARY)]
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextlib.contextmanager
+    def _committed(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError) as error:
+                raise OutputError(f"The ledger {self._path} cannot be used: {error}") from error
+
+
+class Metered:
+    """Another model whose every call is in the ledger, and which stops at the budget of this run."""
+
+    def __init__(self, inner: Model, ledger: Ledger, *, budget_usd: float | None = None, again: bool = False) -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._ledger = ledger
+        self._budget_usd = budget_usd
+        self._again = again
+        self._spent = 0.0
+        self._dearest = 0.0
+        self._out = 0
+        # The same question asked twice at once is paid once: the second waits for the row of the first.
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def complete(self, request: Request) -> Reply:
+        """The reply of the ledger, unpaid, or a new one that is in the ledger when this returns."""
+        async with self._turn(request) as asked:
+            known = self._ledger.answer(asked, self.name)
+            if known is not None:
+                return known
+            with self._claimed(asked) as row:
+                return self._kept(row, await self._inner.complete(asked))
+
+    async def stream(self, request: Request) -> AsyncIterator[str | Reply]:
+        """The reply of the ledger in one piece, or the pieces of a new one."""
+        async with self._turn(request) as asked:
+            known = self._ledger.answer(asked, self.name)
+            if known is not None:
+                yield known.text
+                yield known
+                return
+            with self._claimed(asked) as row:
+                async for piece in self._inner.stream(asked):
+                    yield self._kept(row, piece) if isinstance(piece, Reply) else piece
+
+    def disown(self, request: Request) -> None:
+        """Let a rerun ask this again, because the reply did not fit."""
+        self._ledger.disown(request, self.name)
+
+    def summary(self) -> list[Spent]:
+        """What was spent, by day, task and model."""
+        return self._ledger.summary()
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self._ledger.close()
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, request: Request) -> AsyncIterator[Request]:
+        async with self._turns[_question(request, self.name)]:
+            sample = self._ledger.next_sample(request, self.name) if self._again else request.sample
+            yield replace(request, sample=sample)
+
+    @contextlib.contextmanager
+    def _claimed(self, request: Request) -> Iterator[int]:
+        self._refuse_above_budget()
+        row = self._ledger.claim(request, self.name)
+        self._out += 1
+        try:
+            yield row
+        except ReplyUnusable as error:
+            reply = particulars(error).reply
+            refused = reply is not None and reply.finish in (REFUSAL, FILTERED)
+            self._count(reply)
+            self._ledger.settle(row, "refused" if refused else "malformed", reply, str(error))
+            raise
+        except AssistantError as error:
+            self._ledger.settle(row, "failed", None, str(error))
+            raise
+        finally:
+            self._out -= 1
+
+    def _kept(self, row: int, reply: Reply) -> Reply:
+        self._ledger.settle(row, "done", reply)
+        self._count(reply)
+        return reply
+
+    def _count(self, reply: Reply | None) -> None:
+        cost = (reply.cost if reply else None) or 0.0
+        self._spent += cost
+        self._dearest = max(self._dearest, cost)
+
+    def _refuse_above_budget(self) -> None:
+        # Calls on their way have no price yet; each may be as dear as the dearest so far.
+        expected = self._spent + self._out * self._dearest
+        if self._budget_usd is not None and expected >= self._budget_usd:
+            raise BudgetReached(
+                f"The budget of ${self._budget_usd:g} (budget.usd) is spent: ${self._spent:.4f} in this run; what is "
+                "done is kept, and the same command goes on from there"
+            )
+
+
+def _question(request: Request, model: str) -> str:
+    return replace(request, sample=0).fingerprint(model)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

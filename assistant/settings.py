@@ -1,0 +1,161 @@
+"""What a person may set: defaults, then the library's carrel.toml, then the environment, then the command line."""
+
+import os
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from ipaddress import ip_address
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from assistant.errors import SettingsError
+
+FILE = "carrel.toml"
+
+
+class Setting(NamedTuple):
+    """One setting: its dotted name in carrel.toml, its type, default, environment variable and what it does."""
+
+    name: str
+    type: type
+    default: object
+    variable: str
+    help: str
+
+
+SETTINGS = (
+    Setting("model.name", str, "", "CARREL_MODEL", "the model, as litellm names it: openai/gpt-5-mini, ollama/llama3.1"),
+    Setting("model.api_base", str, "", "CARREL_API_BASE", "address of an OpenAI-compatible server, where it is not the provider's own"),
+    Setting("model.deadline_s", float, 120.0, "CARREL_DEADLINE_S", "seconds after which a call is given up"),
+    Setting("model.max_tokens", int, 8000, "CARREL_MAX_TOKENS", "longest reply asked for"),
+    Setting("model.concurrency", int, 8, "CARREL_CONCURRENCY", "calls under way at once"),
+    Setting("embedder.name", str, "minilm", "CARREL_EMBEDDER", "minilm, none, or hash (lexical, for tests)"),
+    Setting("embedder.folder", str, "", "CARREL_EMBEDDER_FOLDER", "where minilm's weights are, if not in the cache"),
+    Setting("budget.usd", float, 0.0, "CARREL_BUDGET_USD", "a run stops when it has spent this much; 0 is no cap"),
+    Setting("language", str, "English", "CARREL_LANGUAGE", "the language of answers and drafts"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force. `origins` says for each that is not a default where it came from."""
+
+    model_name: str = ""
+    model_api_base: str = ""
+    model_deadline_s: float = 120.0
+    model_max_tokens: int = 8000
+    model_concurrency: int = 8
+    embedder_name: str = "minilm"
+    embedder_folder: str = ""
+    budget_usd: float = 0.0
+    language: str = "English"
+    origins: dict[str, str] = field(default_factory=dict)
+
+
+def read_settings(folder: Path | None, **given: object) -> Settings:
+    """The settings for a library folder; `given` are those of the command line. Raises SettingsError."""
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for where, found in (
+        (FILE, _from_file(folder / FILE) if folder else {}),
+        ("the environment", _from_environment()),
+        ("the command line", {name: value for name, value in given.items() if value is not None}),
+    ):
+        values |= found
+        origins |= dict.fromkeys(found, where)
+    return replace(Settings(), **values, origins=origins)  # type: ignore[arg-type]  # types were checked one by one
+
+
+def template() -> str:
+    """The carrel.toml of a new library: every setting with its default and what it does."""
+    lines = ["# Settings of this library. What stands here comes before the defaults; the environment comes before this."]
+    section = None
+    for setting in sorted(SETTINGS, key=lambda setting: "." in setting.name):
+        table, _, name = setting.name.rpartition(".")
+        if table and table != section:
+            lines += ["", f"[{table}]"]
+            section = table
+        shown = f'"{setting.default}"' if setting.type is str else f"{setting.default:g}"
+        lines.append(f"# {setting.help}\n# {name} = {shown}")
+    return "\n".join(lines) + "\n"
+
+
+def may_use_key(settings: Settings) -> bool:
+    """Whether a key may be sent to the model's address without asking the person.
+
+    An address that a library's own file names could be anybody's: it gets a key only when it is this machine's, or once
+    confirmed (`trust`).
+    """
+    address = settings.model_api_base
+    return not address or settings.origins.get("model_api_base") != FILE or is_loopback(address) or address in _trusted()
+
+
+def trust(settings: Settings) -> None:
+    """Notes for this user that the library's model address may be sent a key."""
+    path = _trust_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in sorted({*_trusted(), settings.model_api_base})), "utf-8")
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this machine's."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _trust_file() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("carrel") / "trusted-addresses"
+
+
+def _trusted() -> frozenset[str]:
+    path = _trust_file()
+    return frozenset(path.read_text("utf-8").splitlines()) if path.exists() else frozenset()
+
+
+def _from_file(path: Path) -> dict[str, object]:
+    if not path.exists():
+        return {}
+    try:
+        tables = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not valid TOML ({error}); mend that line or delete it") from error
+    flat = {}
+    for name, value in tables.items():
+        flat |= {f"{name}.{inner}": deep for inner, deep in value.items()} if isinstance(value, dict) else {name: value}
+    known = {setting.name: setting for setting in SETTINGS}
+    unknown = sorted(flat.keys() - known.keys())
+    if unknown:
+        raise SettingsError(f"{path}: there is no setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
+    return {name.replace(".", "_"): _typed(known[name], value, str(path)) for name, value in flat.items()}
+
+
+def _from_environment() -> dict[str, object]:
+    return {
+        setting.name.replace(".", "_"): _typed(setting, os.environ[setting.variable], f"${setting.variable}")
+        for setting in SETTINGS
+        if os.environ.get(setting.variable)
+    }
+
+
+def _typed(setting: Setting, value: object, where: str) -> object:
+    if setting.type is str and isinstance(value, str):
+        return value
+    if setting.type is not str and isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            return setting.type(value)
+        except ValueError:
+            pass
+    raise SettingsError(f"{where}: {setting.name} = {value!r} should be {_kind(setting.type)}; {setting.help}")
+
+
+def _kind(wanted: type) -> str:
+    return {"str": "text", "int": "a whole number", "float": "a number"}[wanted.__name__]
+
+
+_NAMES = {setting.name.replace(".", "_") for setting in SETTINGS}
+assert {f.name for f in fields(Settings)} - {"origins"} == _NAMES, "each setting has its field"  # noqa: S101  checked once, at import
