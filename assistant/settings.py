@@ -124,7 +124,7 @@ def _from_file(path: Path) -> dict[str, object]:
         tables = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML ({error}); mend that line or delete it") from error
-    flat = {}
+    flat: dict[str, object] = {}
     for name, value in tables.items():
         flat |= {f"{name}.{inner}": deep for inner, deep in value.items()} if isinstance(value, dict) else {name: value}
     known = {setting.name: setting for setting in SETTINGS}
@@ -158,4 +158,4 @@ def _kind(wanted: type) -> str:
 
 
 _NAMES = {setting.name.replace(".", "_") for setting in SETTINGS}
-assert {f.name for f in fields(Settings)} - {"origins"} == _NAMES, "each setting has its field"  # noqa: S101  checked once, at import
+assert {f.name for f in fields(Settings)} - {"origins"} == _NAMES, "each setting has its field"

@@ -85,7 +85,7 @@ class Catalog:
 
     def _migrate(self) -> None:
         done = self._db.execute("PRAGMA user_version").fetchone()[0]
-        steps = sorted(step for step in files("store").joinpath("migrations").iterdir() if step.name.endswith(".sql"))
+        steps = sorted((step for step in files("store").joinpath("migrations").iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
         if done > len(steps):
             raise LibraryNotFound(f"{self.path}: written by a newer Carrel (schema {done}); install that version to open it")
         for number, step in enumerate(steps[done:], done + 1):
@@ -217,7 +217,7 @@ class Catalog:
         """An imported key replaces one that was made up, a better made-up one an earlier; the old go on as aliases."""
         row = self._db.execute("SELECT key, imported FROM paper WHERE number = ?", (number,)).fetchone()
         wanted = imported_key(record) or made_up_key(record)
-        if row["imported"] or row["key"] in kept_keys or row["key"].startswith(wanted) and not record.key:
+        if row["imported"] or row["key"] in kept_keys or (row["key"].startswith(wanted) and not record.key):
             wanted = row["key"]
         owner = self._db.execute("SELECT paper FROM alias WHERE key = ?", (wanted,)).fetchone()
         if owner is None or owner[0] != number:

@@ -100,7 +100,7 @@ class Index:
         return chromadb.PersistentClient(str(self.folder / "chroma"), settings=Settings(anonymized_telemetry=False))
 
     def _close(self) -> None:
-        from chromadb.api.client import SharedSystemClient
+        from chromadb.api.shared_system_client import SharedSystemClient
 
         self._collection = None
         SharedSystemClient.clear_system_cache()

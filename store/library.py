@@ -10,6 +10,7 @@ from store import formats, search, vectors
 from store.catalog import Catalog, Text
 from store.embedding import Embedder
 from store.errors import IndexUnusable, LibraryNotFound, UnreadableFile
+from store.formats.reading import Reading
 from store.index import Index
 from store.paper import Kind, Paper, Refused
 from store.search import Hit, Scope
@@ -70,14 +71,14 @@ class Library:
             return FileReport(name, "", 0, 0, 0, (), str(error))
         return self._take(reading, name, kind)
 
-    def _take(self, reading: formats.Reading, name: str, kind: Kind | None) -> FileReport:
+    def _take(self, reading: Reading, name: str, kind: Kind | None) -> FileReport:
         kept = self.used_keys()
         counts = {"new": 0, "merged": 0, "unchanged": 0}
         with self.catalog.writing():
             for record in reading.records:
                 outcome = self.catalog.take(record, file=name, format=reading.format, kind=kind or reading.kind, kept_keys=kept)
                 counts[outcome.became] += 1
-        return FileReport(name, reading.format, **counts, refused=reading.refused)
+        return FileReport(name, reading.format, counts["new"], counts["merged"], counts["unchanged"], reading.refused)
 
     def embed(self, progress: vectors.Progress | None = None) -> int:
         """Computes the vectors that are missing; how many there were."""

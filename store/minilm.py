@@ -301,7 +301,7 @@ class _Engine:
 def _open(folder: Path) -> _Engine:
     # onnxruntime 1.31 starts to collect telemetry, in files under the user's cache, when it is imported.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
     from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()

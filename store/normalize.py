@@ -9,8 +9,7 @@ VERSION = re.compile(r"v\d+$")
 PARTICLES = frozenset({"de", "der", "den", "van", "von", "la", "le", "du", "di", "da", "dos", "del", "bin", "al"})
 SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
 EMPTY_WORDS = frozenset(
-    """a an the on in of for to and or with without from by at via is are be as into towards toward can do does how what why
-    when it its we our your you not more less than that this using use based""".split()
+    ["a", "an", "the", "on", "in", "of", "for", "to", "and", "or", "with", "without", "from", "by", "at", "via", "is", "are", "be", "as", "into", "towards", "toward", "can", "do", "does", "how", "what", "why", "when", "it", "its", "we", "our", "your", "you", "not", "more", "less", "than", "that", "this", "using", "use", "based"]
 )
 
 

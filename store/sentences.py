@@ -15,30 +15,23 @@ END = re.compile(r"(?:\.{3}|…+|[.!?]+|[。！？]+)(?:''|[\"'”’»)\]}*」�
 MATH = re.compile(r"(?<!\\)\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
 HAN = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 WORD_BEFORE = re.compile(rf"[^\s(\[{{“\"'«‘~{HAN}，、：；]+$")
-NEXT = re.compile(rf"(?P<space>\s*)(?P<open>[(\[“\"'«‘`{{*$\\]*)(?P<word>[^\s(),;:]*)")
+NEXT = re.compile(r"(?P<space>\s*)(?P<open>[(\[“\"'«‘`{*$\\]*)(?P<word>[^\s(),;:]*)")
 METHOD_NAME = re.compile(r"[a-zα-ωµ]\S*(?:[A-Z0-9₀-₉]|[a-z]\.[a-z]{2})")
 INITIAL = re.compile(r"(?:[A-ZÀ-Þ]\.)|(?:[A-ZÀ-Þ][a-z]?\.-[A-Z]\.)")
 ACRONYM = re.compile(r"(?:[A-Za-z]\.){2,}|Ph\.D\.|M\.Sc\.|B\.Sc\.")
 LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-z]|[ivx]{1,4})\.")
 
 NEVER_LAST = frozenset(
-    """e.g. i.e. eg. ie. cf. vs. w.r.t. resp. approx. fig. figs. eq. eqs. sec. secs. sect. tab. ref. refs. ch. chap. viz. ca. esp. incl. a.k.a. aka. z.b. d.h. u.a. bzw. vgl. s.o. art. app. thm. lem. prop. def. alg.
-    p.ex. s.t.""".split()
+    ["e.g.", "i.e.", "eg.", "ie.", "cf.", "vs.", "w.r.t.", "resp.", "approx.", "fig.", "figs.", "eq.", "eqs.", "sec.", "secs.", "sect.", "tab.", "ref.", "refs.", "ch.", "chap.", "viz.", "ca.", "esp.", "incl.", "a.k.a.", "aka.", "z.b.", "d.h.", "u.a.", "bzw.", "vgl.", "s.o.", "art.", "app.", "thm.", "lem.", "prop.", "def.", "alg.", "p.ex.", "s.t."]
 )
-TITLES = frozenset("Dr. Prof. Mr. Mrs. Ms. St. Mme. Mlle. Mt. Gen. Sen. Rev. Hon. Lt. Col. Capt. Sgt. Maj.".split())
-BEFORE_NUMBER = frozenset("no. nos. nr. vol. vols. pp. p. art. n°. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.".split())
-MAYBE_LAST = frozenset("al. inc. ltd. co. corp. jr. sr. dept. univ. est. ed. eds. u.s. u.k. e.u. deg. max. min. avg.".split())
-BEFORE_CAPITAL = frozenset("etc. usw. a.m. p.m.".split())
-BEFORE_NAME = frozenset("by and with from of to in as for at see after per".split())
-GERMAN_MONTHS = frozenset("Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split())
+TITLES = frozenset(["Dr.", "Prof.", "Mr.", "Mrs.", "Ms.", "St.", "Mme.", "Mlle.", "Mt.", "Gen.", "Sen.", "Rev.", "Hon.", "Lt.", "Col.", "Capt.", "Sgt.", "Maj."])
+BEFORE_NUMBER = frozenset(["no.", "nos.", "nr.", "vol.", "vols.", "pp.", "p.", "art.", "n°.", "jan.", "feb.", "mar.", "apr.", "jun.", "jul.", "aug.", "sep.", "sept.", "oct.", "nov.", "dec."])
+MAYBE_LAST = frozenset(["al.", "inc.", "ltd.", "co.", "corp.", "jr.", "sr.", "dept.", "univ.", "est.", "ed.", "eds.", "u.s.", "u.k.", "e.u.", "deg.", "max.", "min.", "avg."])
+BEFORE_CAPITAL = frozenset(["etc.", "usw.", "a.m.", "p.m."])
+BEFORE_NAME = frozenset(["by", "and", "with", "from", "of", "to", "in", "as", "for", "at", "see", "after", "per"])
+GERMAN_MONTHS = frozenset(["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"])
 STARTERS = frozenset(
-    """We The Our This These Those That In It Its To However A An For By On As While With Here Then They There Both Each All
-    Such When If Since Using From At Unlike Existing Recent Despite Although Yet But And Or So Experiments Results Extensive
-    Finally Moreover Furthermore Additionally Further Also Code Overall Thus Hence Therefore Specifically Empirically
-    Notably Nevertheless Nonetheless Because After Before During Under Across Through Is Are Was Were Can Does Do How What
-    Why Which Where Who Not No One Two Three Most Many Some Several Few Another Other First Second Third Next Later Instead
-    Even Only Once Unless Until Given Compared Building Based He She His Her You Your I My Ours Their Der Die Das Wir Es Ein Eine
-    Dies Diese Il Elle Le La Les Nous Un Une Ce Cette""".split()
+    ["We", "The", "Our", "This", "These", "Those", "That", "In", "It", "Its", "To", "However", "A", "An", "For", "By", "On", "As", "While", "With", "Here", "Then", "They", "There", "Both", "Each", "All", "Such", "When", "If", "Since", "Using", "From", "At", "Unlike", "Existing", "Recent", "Despite", "Although", "Yet", "But", "And", "Or", "So", "Experiments", "Results", "Extensive", "Finally", "Moreover", "Furthermore", "Additionally", "Further", "Also", "Code", "Overall", "Thus", "Hence", "Therefore", "Specifically", "Empirically", "Notably", "Nevertheless", "Nonetheless", "Because", "After", "Before", "During", "Under", "Across", "Through", "Is", "Are", "Was", "Were", "Can", "Does", "Do", "How", "What", "Why", "Which", "Where", "Who", "Not", "No", "One", "Two", "Three", "Most", "Many", "Some", "Several", "Few", "Another", "Other", "First", "Second", "Third", "Next", "Later", "Instead", "Even", "Only", "Once", "Unless", "Until", "Given", "Compared", "Building", "Based", "He", "She", "His", "Her", "You", "Your", "I", "My", "Ours", "Their", "Der", "Die", "Das", "Wir", "Es", "Ein", "Eine", "Dies", "Diese", "Il", "Elle", "Le", "La", "Les", "Nous", "Un", "Une", "Ce", "Cette"]
 )
 LONGEST_BRACKET = 400
 
@@ -97,7 +90,7 @@ def _is_end(text: str, start: int, found: re.Match[str]) -> bool:
         return False
     if _goes_on(after["word"], after["open"]):
         return False
-    return mark[0] != "." or len(mark) > 1 and mark.startswith("...") or _is_full_stop(text, start, found, after["word"])
+    return mark[0] != "." or (len(mark) > 1 and mark.startswith("...")) or _is_full_stop(text, start, found, after["word"])
 
 
 def _goes_on_in_chinese(text: str, found: re.Match[str]) -> bool:
@@ -132,14 +125,12 @@ def _is_full_stop(text: str, start: int, found: re.Match[str], following: str) -
         return starts_anew or _names_no_person(text[start : before.start()] if before else "")
     if word[:-1].isdigit() and following.rstrip(".,") in GERMAN_MONTHS:
         return False
-    if LIST_NUMBER.fullmatch(word) and before and not text[start : before.start()].strip("([ "):
-        return False
-    return True
+    return not (LIST_NUMBER.fullmatch(word) and before and not text[start:before.start()].strip("([ "))
 
 
 def _names_no_person(before: str) -> bool:
     """Whether a lone capital letter follows a noun (`group C.`) and so is no initial of a name."""
-    word = before.split()[-1] if before.split() else ""
+    word = before.rsplit(maxsplit=1)[-1] if before.split() else ""
     return word.isalpha() and word.islower() and word not in BEFORE_NAME
 
 
@@ -162,4 +153,4 @@ def _in_bracket(text: str, start: int, at: int, opening: str, closing: str) -> b
     inner = text[start:at]
     unclosed = inner.count(opening) - inner.count(closing)
     opened = inner.rfind(opening)
-    return unclosed > 0 and opened > 0 and closing in text[at : at + LONGEST_BRACKET].split("\n")[0]
+    return unclosed > 0 and opened > 0 and closing in text[at : at + LONGEST_BRACKET].split("\n", maxsplit=1)[0]

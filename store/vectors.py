@@ -17,7 +17,7 @@ LANGUAGES = {"Latin": frozenset({"en", "de", "fr", "es", "it", "pt", "nl"}), "Ha
 class Progress(Protocol):
     """Is told how many are done, of how many."""
 
-    def __call__(self, done: int, total: int) -> None: ...
+    def __call__(self, done: int, total: int, /) -> None: ...
 
 
 class Near(NamedTuple):

@@ -146,7 +146,7 @@ def run(group: click.Group, arguments: Sequence[str] | None = None) -> int:
         return 0
     except (OSError, sqlite3.Error) as error:
         return _said(*_disk_trouble(error))
-    except Exception as error:  # noqa: BLE001  the outermost border: a bug becomes a line that says so
+    except Exception as error:
         if os.environ.get("CARREL_DEBUG"):
             raise
         return _said(f"a bug of ours: {type(error).__name__}: {error}; run it again with CARREL_DEBUG=1 and send us what it prints", BUG)
@@ -156,7 +156,7 @@ def _disk_trouble(error: OSError | sqlite3.Error) -> tuple[str, int]:
     text = str(error)
     if "locked" in text:
         return f"the library is in use by another process ({text}); run the command again", LOCKED
-    full = isinstance(error, OSError) and error.errno == errno.ENOSPC or "full" in text
+    full = (isinstance(error, OSError) and error.errno == errno.ENOSPC) or "full" in text
     return (f"the disk is full ({text}); free some space and run it again" if full else f"cannot read or write: {text}"), DISK
 
 

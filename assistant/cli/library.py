@@ -72,7 +72,7 @@ def init(folder: Path) -> None:
 @click.option("--note", "is_note", is_flag=True, help="The texts are notes on the papers, not the authors' abstracts.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.pass_obj
-def add(context: Context, files: tuple[Path, ...], year: int | None, is_note: bool, as_json: bool) -> None:
+def add(context: Context, /, files: tuple[Path, ...], year: int | None, is_note: bool, as_json: bool) -> None:
     """Takes papers from FILES (or folders of files; - is what is pasted).
 
     A layout is found by content: a Hugging Face Daily Papers page copied as text, abstracts each followed by a link, a
@@ -145,7 +145,7 @@ def _report_json(report: FileReport) -> dict[str, object]:
 @scope_options
 @click.option("--json", "as_json", is_flag=True, help="All fields as JSON.")
 @click.pass_obj
-def papers(context: Context, duplicates: bool, as_json: bool, **filters: object) -> None:
+def papers(context: Context, /, duplicates: bool, as_json: bool, **filters: object) -> None:
     """Lists the papers in order of key."""
     library = context.library(keywords_only=True)
     found = library.papers(scope_of(filters))
@@ -198,7 +198,7 @@ def _whence(paper: "Paper") -> str:
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="The paper and its texts as JSON.")
 @click.pass_obj
-def show(context: Context, key: str, as_json: bool) -> None:
+def show(context: Context, /, key: str, as_json: bool) -> None:
     """Shows the paper KEY with its sentences numbered, as citations name them."""
     library = context.library(keywords_only=True)
     paper = library.paper(key)
@@ -249,7 +249,7 @@ def _text_json(text: "Text") -> dict[str, object]:
 @scope_options
 @click.option("--json", "as_json", is_flag=True, help="The hits as JSON.")
 @click.pass_obj
-def search(context: Context, query: str, count: int, by_keywords: bool, exact: bool, as_json: bool, **filters: object) -> None:
+def search(context: Context, /, query: str, count: int, by_keywords: bool, exact: bool, as_json: bool, **filters: object) -> None:
     """Finds papers for QUERY by words and by meaning, each with the passage that fits best."""
     library = context.library(keywords_only=by_keywords)
     hits = library.search(query, count=count, scope=scope_of(filters), by_keywords=by_keywords, exact=exact)
@@ -285,7 +285,7 @@ def _hit_json(library: Library, hit: "Hit", paper: "Paper") -> dict[str, object]
 @click.option("--check", is_flag=True, help="Only say whether it is good, and what share of the exact scan's best it finds.")
 @click.option("--json", "as_json", is_flag=True)
 @click.pass_obj
-def index(context: Context, check: bool, as_json: bool) -> None:
+def index(context: Context, /, check: bool, as_json: bool) -> None:
     """Brings the vector index up to date; it is built from the library and may be deleted at any time."""
     library = context.library()
     with progress("embedding") as show:

@@ -234,7 +234,7 @@ async def _spread(
             worker.cancel()
 
 
-def open_gateway(  # noqa: PLR0913 - one argument a setting
+def open_gateway(
     *,
     model: str,
     api_base: str | None,

@@ -101,7 +101,7 @@ class Model(Protocol):
         """Pieces of text as they come, then the whole reply last."""
 
 
-class Particulars(Exception):  # noqa: N818 - it is the cause of an error, never raised by itself
+class Particulars(Exception):
     """What a layer further out may want to know about a failure; an error is raised `from` it.
 
     It stands in the place of the provider library's own exception, whose text may repeat a key.

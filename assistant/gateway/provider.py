@@ -244,7 +244,7 @@ def _status(link: BaseException) -> int | None:
 
 
 def _by_status(status: int) -> type[AssistantError]:
-    return _STATUSES.get(status, ProviderUnavailable if status >= 500 else GatewayError)  # noqa: PLR2004
+    return _STATUSES.get(status, ProviderUnavailable if status >= 500 else GatewayError)
 
 
 def _by_name(chain: list[BaseException]) -> type[AssistantError]:

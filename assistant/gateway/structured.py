@@ -38,7 +38,7 @@ class _Attempt(NamedTuple, Generic[T]):
     problems: tuple[str, ...]
 
 
-async def structured(  # noqa: PLR0913 - what is asked, what must come, and three ways to say it does not
+async def structured(
     model: Model,
     request: Request,
     schema: "type[T]",

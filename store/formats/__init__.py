@@ -3,13 +3,23 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from store.errors import UnreadableFile
 from store.formats import abstract_links, bibtex, daily_papers, keyword_digest
 from store.formats.reading import Reading
 from store.formats.text import decoded
 
-READERS = (keyword_digest, daily_papers, bibtex, abstract_links)
+
+class Reader(Protocol):
+    """A module that knows one layout."""
+
+    def matches(self, text: str) -> bool: ...
+
+    def read(self, text: str, year: int | None = None) -> Reading: ...
+
+
+READERS: tuple[Reader, ...] = (keyword_digest, daily_papers, bibtex, abstract_links)
 """In the order in which they are asked: the most telling layouts first."""
 
 EXPECTED = (

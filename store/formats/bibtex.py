@@ -9,7 +9,7 @@ from store.formats.text import clean
 from store.paper import Record, Refused
 
 if TYPE_CHECKING:
-    from bibtexparser import Library
+    from bibtexparser.library import Library
     from bibtexparser.model import Entry
 
 NAME = "bibtex"
@@ -37,10 +37,10 @@ def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the re
 
 
 def _parsed(text: str) -> "Library":
-    import bibtexparser
+    from bibtexparser.entrypoint import parse_string
 
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what it could not read stands in failed_blocks
-    return bibtexparser.parse_string(text)
+    return parse_string(text)
 
 
 def _record(entry: "Entry") -> Record:

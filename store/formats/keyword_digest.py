@@ -1,16 +1,16 @@
 """A bilingual arXiv digest by keyword: under `Keyword: …` each paper's title, translated title and labelled fields.
 
-    TITLE
-    TRANSLATED TITLE
-    - Authors: A, B, C
-    - Subjects: Subjects:
-    Computation and Language (cs.CL); Machine Learning (cs.LG)
-    - Arxiv link: https://arxiv.org/abs/2603.22293
-    - Pdf link: https://arxiv.org/pdf/2603.22293
-    - Abstract
-    TEXT
-    - 中文摘要
-    TRANSLATED TEXT
+TITLE
+TRANSLATED TITLE
+- Authors: A, B, C
+- Subjects: Subjects:
+Computation and Language (cs.CL); Machine Learning (cs.LG)
+- Arxiv link: https://arxiv.org/abs/2603.22293
+- Pdf link: https://arxiv.org/pdf/2603.22293
+- Abstract
+TEXT
+- 中文摘要
+TRANSLATED TEXT
 """
 
 import re

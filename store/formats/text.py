@@ -12,7 +12,7 @@ BINARY = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"SQLite format 
 
 
 def decoded(data: bytes, name: str) -> str:
-    """The text of a file with lines ended by \\n; raises UnreadableFile for an empty or binary one."""
+    r"""The text of a file with lines ended by \\n; raises UnreadableFile for an empty or binary one."""
     if not data.strip():
         raise UnreadableFile(f"{name}: the file is empty; expected a page, a digest or a bibliography of papers")
     if data.startswith(BINARY) or _looks_binary(data):

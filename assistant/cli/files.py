@@ -1,0 +1,98 @@
+"""Commands about files and money: export, cost, settings."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from assistant import stored
+from assistant.cli.base import Context, note, print_json, print_table
+from assistant.document import Document, Section
+from assistant.errors import UsageError
+from assistant.export import WRITERS, written
+from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
+from assistant.grounding import report_of
+from assistant.settings import SETTINGS
+from assistant.tasks.desk import with_sources
+from store.keys import slug
+from store.library import Library
+
+KINDS = ("ask", "table", "taxonomy", "draft")
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("name")
+@click.option("--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="A format; otherwise all that fit.")
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for the files; otherwise exports/.")
+@click.pass_obj
+def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None) -> None:
+    """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question."""
+    library = context.library(keywords_only=True)
+    document = with_sources(library, stored_document(library, kind, name))
+    for path in written(document, output or library.folder / "exports", formats or tuple(WRITERS)):
+        click.echo(path)
+
+
+def stored_document(library: Library, kind: str, name: str) -> Document:
+    """What the library holds of that kind and name; raises UsageError when there is none."""
+    if kind == "ask":
+        return _answer(library, name)
+    path = {"table": table_file, "taxonomy": taxonomy_file, "draft": plan_file}[kind](library.folder, name)
+    if not path.exists():
+        raise UsageError(f"there is no {kind} {name!r}; `carrel {kind} {name}` makes one ({path} is missing)")
+    if kind == "table":
+        from assistant.tasks import table
+
+        return table.document(library, name, read_columns(path), library.papers())
+    if kind == "taxonomy":
+        from assistant.tasks import taxonomy
+
+        return taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), library.papers())
+    from assistant.cli.tasks import _read_plan
+    from assistant.tasks import draft
+
+    return draft.document(library, name, _read_plan(library, path), library.papers())
+
+
+def _answer(library: Library, question: str) -> Document:
+    have = library.catalog.findings("ask", slug(question)[:60])
+    if not have:
+        raise UsageError(f"no answer to {question!r} is kept; ask it with `carrel ask`")
+    (asked, _), data = next(iter(have.items()))
+    statements = tuple(stored.statements(data))
+    outcome = "answered" if statements else "no evidence"
+    return Document("ask", asked, sections=(Section("", statements),), report=report_of(statements, [], [], 0), outcome=outcome)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def cost(context: Context, /, as_json: bool) -> None:
+    """What was asked of models, by task, model and day, and what it cost; what is unknown says so."""
+    from assistant.cli.model import LEDGER
+    from assistant.gateway.ledger import Ledger
+
+    path = context.folder / LEDGER
+    if not path.exists():
+        if as_json:
+            print_json([])
+        note("nothing was asked of a model yet")
+        return
+    rows = [asdict(row) for row in Ledger(path).summary()]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_table(dict.fromkeys(rows[0], ""), [["unknown" if value is None else str(value) for value in row.values()] for row in rows])
+
+
+@click.command()
+@click.pass_obj
+def settings(context: Context) -> None:
+    """The settings in force, where each comes from, and what it does."""
+    now = context.settings()
+    rows = []
+    for setting in SETTINGS:
+        field = setting.name.replace(".", "_")
+        rows.append([setting.name, str(getattr(now, field)), now.origins.get(field, "default"), setting.variable, setting.help])
+    print_table({"setting": "cyan", "value": "", "from": "dim", "variable": "dim", "what it does": ""}, rows)

@@ -1,0 +1,144 @@
+"""What the commands that ask a model share: their options, the gateway they open, the price before, the words after."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import click
+
+from assistant.cli.base import Context, note
+from assistant.document import NOTE_WARNING, Document, Statement
+from assistant.errors import NoModel, SettingsError, UsageError
+from assistant.export.markdown import summary
+from assistant.gateway import Gateway, open_gateway
+from assistant.settings import Settings, is_loopback, may_use_key, trust
+from assistant.tasks.desk import Desk
+from store.library import Library
+
+LEDGER = "ledger.sqlite"
+FEW_CALLS = 5
+HOW_TO_SET = (
+    "no model is configured: put name under [model] in carrel.toml (for a server of your own also api_base), or give --model; "
+    "the provider's key is read from its usual variable, e.g. OPENAI_API_KEY. --replay FOLDER answers from recordings"
+)
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Asking(NamedTuple):
+    """What the options of a command that asks a model say."""
+
+    model: str | None
+    api_base: str | None
+    deadline: float | None
+    budget: float | None
+    record: Path | None
+    replay: Path | None
+    again: bool
+    yes: bool
+
+
+def model_options(command: Command) -> Command:
+    """The options of every command that asks a model."""
+    folder = click.Path(path_type=Path, file_okay=False)
+    for option in (
+        click.option("--yes", is_flag=True, help="Do not ask before spending."),
+        click.option("--again", is_flag=True, help="Ask anew instead of taking replies that were paid for."),
+        click.option("--replay", type=folder, help="Answer from the recordings in this folder; calls no model."),
+        click.option("--record", type=folder, help="Keep each exchange as a readable file in this folder."),
+        click.option("--budget", type=float, help="Stop at this many US dollars."),
+        click.option("--deadline", type=float, help="Give a call up after this many seconds."),
+        click.option("--api-base", help="Address of an OpenAI-compatible server."),
+        click.option("--model", help="The model, as litellm names it."),
+    ):
+        command = option(command)
+    return command
+
+
+def asking(options: dict[str, object]) -> Asking:
+    """The model options of a command, taken out of all its options."""
+    return Asking(*(options.pop(name) for name in Asking._fields))  # type: ignore[arg-type]  # click made the types
+
+
+@contextmanager
+def desk(context: Context, wanted: Asking, *, keywords_only: bool = False) -> Iterator[Desk]:
+    """A desk with the library open and the model to ask; raises NoModel where none is configured."""
+    settings = context.settings(
+        model_name=wanted.model, model_api_base=wanted.api_base, model_deadline_s=wanted.deadline, budget_usd=wanted.budget
+    )
+    library = context.library(keywords_only=keywords_only)
+    gateway = gateway_for(library, settings, wanted)
+    try:
+        yield Desk(library, gateway, settings)
+    finally:
+        gateway.close()
+        library.close()
+
+
+def gateway_for(library: Library, settings: Settings, wanted: Asking) -> Gateway:
+    """The model of the settings, or the recordings asked for."""
+    if not wanted.replay:
+        if not settings.model_name:
+            raise NoModel(HOW_TO_SET)
+        _confirm_address(settings)
+    return open_gateway(
+        model=(wanted.model or "") if wanted.replay else settings.model_name,
+        api_base=settings.model_api_base or None,
+        api_key=os.environ.get("CARREL_API_KEY"),
+        deadline_s=settings.model_deadline_s,
+        ledger=None if wanted.replay else library.folder / LEDGER,
+        budget_usd=settings.budget_usd or None,
+        record=wanted.record,
+        replay=wanted.replay,
+        again=wanted.again,
+        concurrency=settings.model_concurrency,
+    )
+
+
+def _confirm_address(settings: Settings) -> None:
+    """A library from somebody else may name any address: it gets no key before the person agreed once."""
+    if may_use_key(settings) or is_loopback(settings.model_api_base):
+        return
+    question = f"carrel.toml of this library sends your questions, and your key, to {settings.model_api_base}. Is that right?"
+    if not sys.stdin.isatty():
+        raise SettingsError(f"{question} Confirm it once at a terminal, or give the address with --api-base")
+    click.confirm(question, abort=True, err=True)
+    trust(settings)
+
+
+def confirm_price(wanted: Asking, calls: int, characters: int) -> None:
+    """Says what a task with more than a few calls will ask, and asks; raises UsageError where nobody can answer."""
+    if wanted.replay or calls <= FEW_CALLS:
+        return
+    price = f"about {calls} calls, {characters // 4:,} tokens in; the price depends on the model (`carrel cost` says what was paid)"
+    if wanted.yes:
+        note(price)
+    elif sys.stdin.isatty() and sys.stderr.isatty():
+        click.confirm(f"{price}. Go on?", abort=True, err=True)
+    else:
+        raise UsageError(f"{price}; add --yes to go on")
+
+
+def cited(statement: Statement) -> str:
+    """A statement as the terminal shows it, its citations behind it."""
+    places = ", ".join(f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}" for cite in statement.cites)
+    marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
+    return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
+
+
+def say_report(document: Document) -> None:
+    """The integrity report and what was asked, on standard error."""
+    report = document.report
+    if report.statements or report.blocked or report.failed:
+        note(summary(report))
+    for problem in (*report.blocked, *report.marked):
+        note(f"  {problem.rule}: {problem.text}: {problem.reason}")
+    for item in report.failed:
+        note(f"  failed: {item}")
+    if document.rests_on_notes():
+        note(NOTE_WARNING)
+    if report.model_calls:
+        cost = "cost unknown" if document.cost_usd is None else f"{document.cost_usd:.4f} US dollars"
+        note(f"{report.model_calls} model calls, {document.tokens_in} tokens in, {document.tokens_out} out, {cost}")

@@ -1,0 +1,225 @@
+"""What every task returns: statements with anchors and checks, cells, nodes, a coverage sheet and an integrity report."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Status = Literal["stated", "absent", "not stated", "full text needed"]
+STATUSES: tuple[Status, ...] = ("stated", "absent", "not stated", "full text needed")
+By = Literal["model", "person"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """Sentences of one text of a paper, and the words there, cut from the stored text.
+
+    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes.
+    """
+
+    key: str
+    text: str
+    sentences: tuple[int, ...]
+    quote: str
+    anchor: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A statement that a rule stopped or marked, with the reason and, where there is one, a better sentence."""
+
+    text: str
+    rule: str
+    reason: str
+    better: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of ours, what it rests on, and the rules that marked it."""
+
+    text: str
+    cites: tuple[Cite, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was checked, and what was found: nothing is repaired in silence.
+
+    `statements` counts those that stand in the output; `blocked` ones do not. `failed` are items that got no usable
+    reply.
+    """
+
+    statements: int = 0
+    checked_by_code: int = 0
+    checked_by_model: int = 0
+    not_checked: int = 0
+    blocked: tuple[Problem, ...] = ()
+    marked: tuple[Problem, ...] = ()
+    failed: tuple[str, ...] = ()
+    model_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Where a paper of the scope was used, or why it was left out."""
+
+    key: str
+    used: tuple[str, ...]
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Statements under a heading."""
+
+    heading: str
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a paper says in a column: the value, or which kind of no, with the sentences it rests on."""
+
+    value: str | float | bool | tuple[str, ...] | None
+    raw: str
+    status: Status
+    by: By = "model"
+    cites: tuple[Cite, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: what it asks of each paper, and of what type the answer is."""
+
+    id: str
+    name: str
+    question: str
+    type: str = "text"
+    unit: str = ""
+    vocabulary: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A paper's cells by column id."""
+
+    key: str
+    cells: dict[str, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a taxonomy; `parent` is another node's id, or nothing at the top."""
+
+    id: str
+    label: str
+    definition: str
+    parent: str = ""
+    facet: str = ""
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A paper filed under a node: rank 1 is its place, 2 and up are secondary ones."""
+
+    key: str
+    node: str
+    rank: int = 1
+    by: By = "model"
+    confidence: str = ""
+    cites: tuple[Cite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unassigned:
+    """A paper that is filed nowhere, and why."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """How a cited paper is called in a text: from the library only, never from a model."""
+
+    key: str
+    title: str
+    authors: tuple[str, ...]
+    author_count: int | None
+    organization: str
+    year: str
+    venue: str
+    entry_type: str
+    identifiers: dict[str, str]
+    is_note: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a task made. Parts that it has not are empty; every export takes the whole of it."""
+
+    task: Literal["ask", "table", "taxonomy", "draft"]
+    name: str
+    sections: tuple[Section, ...] = ()
+    columns: tuple[Column, ...] = ()
+    rows: tuple[Row, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
+    unassigned: tuple[Unassigned, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+    sources: dict[str, Source] = field(default_factory=dict)
+    report: Report = field(default_factory=Report)
+    outcome: str = ""
+    model: str = ""
+    tokens_in: int | None = 0
+    tokens_out: int | None = 0
+    cost_usd: float | None = 0.0
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """All statements, section by section."""
+        return tuple(statement for section in self.sections for statement in section.statements)
+
+    def cited(self) -> tuple[str, ...]:
+        """The keys that are cited anywhere, in order of key."""
+        return tuple(sorted({cite.key for cite in self.cites()}))
+
+    def keys(self) -> frozenset[str]:
+        """Every paper that the document speaks of, cited or not."""
+        filed = {one.key for one in self.assignments} | {one.key for one in self.unassigned}
+        return frozenset(self.cited()) | {row.key for row in self.rows} | filed
+
+    def cites(self) -> Iterable[Cite]:
+        """Every citation of statements, cells and assignments."""
+        for statement in self.statements:
+            yield from statement.cites
+        for row in self.rows:
+            for cell in row.cells.values():
+                yield from cell.cites
+        for assignment in self.assignments:
+            yield from assignment.cites
+
+    def rests_on_notes(self) -> bool:
+        """Whether any quote is from a note and not from the authors' abstract."""
+        return any(self.sources[cite.key].is_note for cite in self.cites() if cite.key in self.sources)
+
+
+NOTE_WARNING = "quotes are from our notes, not from the authors' abstracts"
+
+
+def joined(reports: Iterable[Report]) -> Report:
+    """One report of several."""
+    every = list(reports)
+    return Report(
+        statements=sum(report.statements for report in every),
+        checked_by_code=sum(report.checked_by_code for report in every),
+        checked_by_model=sum(report.checked_by_model for report in every),
+        not_checked=sum(report.not_checked for report in every),
+        blocked=tuple(problem for report in every for problem in report.blocked),
+        marked=tuple(problem for report in every for problem in report.marked),
+        failed=tuple(item for report in every for item in report.failed),
+        model_calls=sum(report.model_calls for report in every),
+    )

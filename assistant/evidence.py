@@ -1,0 +1,182 @@
+"""Papers → labelled sentences for a prompt, and labels in a reply → anchors.
+
+A prompt shows `[3.2]`, sentence 2 of the third paper shown; `[3.0]` is its title. The model answers with labels, code
+turns them into anchors and cuts the quotes from the stored text, so a quote is verbatim by construction.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assistant.document import Cite, Source
+from store.catalog import Text
+from store.library import Library
+from store.paper import Paper
+
+LABEL = re.compile(r"\[(\d+)\.(\d+)\]")
+GROUP = re.compile(r"\[\s*\d+\.\d+(?:\s*[,;–-]\s*\d+(?:\.\d+)?)*\s*\]")
+INNER = re.compile(r"(\d+)\.(\d+)(?:\s*[–-]\s*(?:(\d+)\.)?(\d+))?|(\d+)")
+HIDDEN = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f\U000e0100-\U000e01ef\x00-\x08\x0b-\x1f\x7f]"
+)
+INSTRUCTION = re.compile(
+    r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:above|previous|prior|instructions?)\b|\bsystem\s*(?:prompt|:)|\bas an ai\b"
+    r"|\byou (?:must|should|are to) (?:now )?(?:answer|reply|cite|write|say|rate|give)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Paper `paper` of those shown, sentence `sentence` of its text (0 is the title)."""
+
+    paper: int
+    sentence: int
+
+    def __str__(self) -> str:
+        return f"[{self.paper}.{self.sentence}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A labelled sentence as a prompt shows it."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One paper as a prompt shows it. `title` and `text` are stored texts; either may be missing."""
+
+    number: int
+    paper: Paper
+    title: Text | None
+    text: Text | None
+
+    @property
+    def lines(self) -> list[Line]:
+        """The title as sentence 0, then the sentences, without hidden characters."""
+        lines = [Line(f"[{self.number}.0]", visible(self.title.characters))] if self.title else []
+        for number, _, _ in self.text.sentences if self.text else ():
+            assert self.text is not None  # the loop is over its sentences
+            lines.append(Line(f"[{self.number}.{number}]", visible(self.text.sentence(number))))
+        return lines
+
+    @property
+    def about(self) -> str:
+        """Date and kind, for the head of the paper in a prompt."""
+        return self.paper.year or "no date"
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether a sentence reads like an instruction to a model."""
+        return any(INSTRUCTION.search(line.text) for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The papers of one prompt, in order of key, numbered from 1."""
+
+    papers: tuple[Shown, ...]
+
+    def cite(self, label: Label) -> Cite | None:
+        """The anchor that a label names, or None when no such label was shown."""
+        if not 1 <= label.paper <= len(self.papers):
+            return None
+        shown = self.papers[label.paper - 1]
+        if label.sentence == 0:
+            return _cite(shown.paper.key, shown.title, 1) if shown.title else None
+        if shown.text is None or not 1 <= label.sentence <= len(shown.text.sentences):
+            return None
+        return _cite(shown.paper.key, shown.text, label.sentence)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the papers shown."""
+        return tuple(shown.paper.key for shown in self.papers)
+
+
+def gathered(library: Library, papers: Sequence[Paper], language: str = "en") -> Evidence:
+    """The papers with their whole abstracts, in order of key: a prompt changes only when the chosen papers do."""
+    shown = []
+    for number, paper in enumerate(sorted(papers, key=lambda paper: paper.key), 1):
+        texts = {text.role: text for text in library.texts(paper)}
+        title = texts.get("title") or texts.get(f"title:{language}")
+        abstract = texts.get("abstract") or next((text for role, text in texts.items() if role.startswith("abstract")), None)
+        shown.append(Shown(number, paper, title, abstract))
+    return Evidence(tuple(shown))
+
+
+def sources(library: Library, keys: Iterable[str]) -> dict[str, Source]:
+    """What the library says of the papers that are cited."""
+    return {key: source_of(library.paper(key)) for key in sorted(set(keys))}
+
+
+def source_of(paper: Paper) -> Source:
+    """A paper as a bibliography needs it."""
+    return Source(
+        key=paper.key,
+        title=paper.title,
+        authors=paper.authors,
+        author_count=paper.author_count,
+        organization=paper.organization,
+        year=paper.year,
+        venue=paper.venue,
+        entry_type=paper.entry_type,
+        identifiers=dict(paper.identifiers),
+        is_note=paper.kind == "note",
+    )
+
+
+def visible(text: str) -> str:
+    """A text for a prompt: no hidden characters, one line, and nothing that could close the delimiters around it."""
+    return re.sub(r"\s+", " ", HIDDEN.sub("", text)).replace("<<<", "‹‹‹").replace(">>>", "›››").strip()
+
+
+def labels(text: str) -> tuple[str, list[Label]]:
+    """A statement without its labels, and the labels: `[3.2]`, `[3.2, 4.1]`, `[3.2-4]` and `[3.2][4.1]`."""
+    found: list[Label] = []
+    for group in GROUP.finditer(text):
+        found += _expanded(group[0])
+    bare = GROUP.sub("", text)
+    return re.sub(r"\s+([.,;:!?。，；：！？])", r"\1", re.sub(r"\s{2,}", " ", bare)).strip(), list(dict.fromkeys(found))
+
+
+def label_list(values: Iterable[str]) -> list[Label]:
+    """The labels in a list of them, with or without brackets."""
+    found: list[Label] = []
+    for value in values:
+        found += _expanded(value)
+    return list(dict.fromkeys(found))
+
+
+def joined_cites(cites: Iterable[Cite]) -> tuple[Cite, ...]:
+    """Sentences of one text as one citation, in order of first mention; neighbours are quoted as they stand."""
+    grouped: dict[tuple[str, str, int], list[Cite]] = {}
+    for cite in cites:
+        grouped.setdefault((cite.key, cite.text, cite.anchor), []).append(cite)
+    joined = []
+    for (key, text, anchor), parts in grouped.items():
+        ordered = sorted({part.sentences[0]: part for part in parts}.values(), key=lambda part: part.sentences)
+        quote = " … ".join(part.quote for part in ordered)
+        joined.append(Cite(key, text, tuple(part.sentences[0] for part in ordered), quote, anchor))
+    return tuple(joined)
+
+
+def _expanded(group: str) -> list[Label]:
+    found: list[Label] = []
+    for paper, first, other, last, alone in (part.groups() for part in INNER.finditer(group)):
+        if alone:
+            found.append(Label(found[-1].paper if found else 0, int(alone)))
+        elif last and (not other or other == paper) and 0 < int(last) - int(first) < 30:
+            found += [Label(int(paper), number) for number in range(int(first), int(last) + 1)]
+        else:
+            found.append(Label(int(paper), int(first)))
+            found += [Label(int(other or paper), int(last))] if last else []
+    return found
+
+
+def _cite(key: str, text: Text, sentence: int) -> Cite:
+    return Cite(key, text.role, (sentence,), text.sentence(sentence), text.id)
+

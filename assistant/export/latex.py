@@ -1,0 +1,81 @@
+r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, text with \\cite."""
+
+from assistant.document import NOTE_WARNING, Document, Node, Statement
+from assistant.export import names
+from assistant.export.escape import latex, plain
+from assistant.export.markdown import shown
+
+ABSENT = {"–": "--"}
+
+
+def write(document: Document) -> str:
+    """The part of a paper that this document is, after a comment that says what it needs."""
+    body = {"ask": _text, "draft": _text, "table": _table, "taxonomy": _tree}[document.task](document)
+    warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
+    return "\n".join([*warning, *body]) + "\n"
+
+
+def sentence(statement: Statement) -> str:
+    r"""A statement with \\cite before its full stop."""
+    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
+    cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
+    return f"{latex(text)}{cited}{end}"
+
+
+def _text(document: Document) -> list[str]:
+    lines = []
+    for section in document.sections:
+        lines += [f"\\paragraph{{{latex(section.heading)}}}"] if section.heading else []
+        lines += [*(sentence(statement) for statement in section.statements), ""]
+    return lines
+
+
+def _table(document: Document) -> list[str]:
+    width = 0.84 / max(len(document.columns), 1)
+    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{width:.3f}\\linewidth}}" for _ in document.columns)
+    head = " & ".join(["Paper", *(latex(column.name) for column in document.columns)])
+    lines = [
+        "% needs \\usepackage{booktabs,longtable,array}",
+        "{\\footnotesize",
+        f"\\begin{{longtable}}{{p{{0.12\\linewidth}}{columns}}}",
+        f"\\caption{{{latex(document.name)}. -- is not stated in the abstract.}}\\\\",
+        "\\toprule",
+        f"{head} \\\\",
+        "\\midrule",
+        "\\endhead",
+        "\\bottomrule",
+        "\\endfoot",
+    ]
+    for row in document.rows:
+        source = document.sources.get(row.key)
+        cells = [latex(ABSENT.get(text, text)) for text in (shown(row.cells.get(column.id)) for column in document.columns)]
+        lines.append(" & ".join([f"{latex(names.byline(source)) if source else ''}~\\cite{{{row.key}}}", *cells]) + " \\\\")
+    return [*lines, "\\end{longtable}", "}"]
+
+
+def _tree(document: Document) -> list[str]:
+    lines = [
+        "% needs \\usepackage[edges]{forest}",
+        "\\begin{forest}",
+        "  for tree={grow'=east, draw, rounded corners, align=left, font=\\footnotesize, anchor=west, parent anchor=east,",
+        "    child anchor=west, text width=11em, edge+={semithick}, l sep=6mm, s sep=1.5mm}, forked edges",
+        f"  [{{{latex(document.name)}}}",
+    ]
+    for node in document.nodes:
+        if not node.parent:
+            lines += _branch(document, node, 2)
+    return [*lines, "  ]", "\\end{forest}"]
+
+
+def _branch(document: Document, node: Node, depth: int) -> list[str]:
+    """A node in the syntax of forest; braces keep commas and brackets of a label from being read as syntax."""
+    indent = "  " * depth
+    keys = [one.key for one in document.assignments if one.node == node.id and one.rank == 1]
+    lines = [f"{indent}[{{{latex(plain(node.label))}}}"]
+    for child in document.nodes:
+        if child.parent == node.id:
+            lines += _branch(document, child, depth + 1)
+    if keys:
+        lines.append(f"{indent}  [{{\\cite{{{','.join(keys)}}}}}, text width=18em]")
+    return [*lines, f"{indent}]"]

@@ -1,0 +1,153 @@
+"""A document as Markdown that a person reads and pandoc converts: citations are `[@key]`."""
+
+from collections.abc import Iterable, Sequence
+
+from assistant.document import NOTE_WARNING, Cell, Cite, Document, Report, Section, Statement
+from assistant.export import names
+from assistant.export.escape import markdown, plain
+
+ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
+LEGEND = "– is not stated in the abstract; none: the paper says there is none; see paper: it has it, the abstract does not say what."
+
+
+def write(document: Document) -> str:
+    """The document with what it rests on, its coverage and its checks."""
+    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    parts = [*body, *_coverage(document), *_report(document)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def sentence(statement: Statement) -> str:
+    """A statement with its citations before its full stop."""
+    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
+    cited = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
+    return f"{markdown(text)}{cited}{end}"
+
+
+def _warning(document: Document) -> list[str]:
+    return [f"*Note: {NOTE_WARNING}.*", ""] if document.rests_on_notes() else []
+
+
+def _answer(document: Document) -> list[str]:
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    if document.outcome != "answered":
+        return [*lines, "No evidence: no paper in the library answers this.", ""]
+    return [*lines, *_paragraph(document.sections[0]), "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+
+
+def _draft(document: Document) -> list[str]:
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    for section in document.sections:
+        lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
+    return [*lines, "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+
+
+def _paragraph(section: Section) -> list[str]:
+    return [" ".join(sentence(statement) for statement in section.statements) or "*(nothing stands yet)*", ""]
+
+
+def _evidence(document: Document) -> list[str]:
+    lines: list[str] = []
+    for number, statement in enumerate(document.statements, 1):
+        marks = f" *(marked {', '.join(statement.marks)})*" if statement.marks else ""
+        lines.append(f"{number}. {markdown(statement.text)}{marks}")
+        lines += [f"    - {_quoted(cite)}" for cite in statement.cites]
+    return [*lines, ""]
+
+
+def _quoted(cite: Cite) -> str:
+    where = "title" if cite.text == "title" else f"{'' if cite.text == 'abstract' else cite.text + ' '}{','.join(map(str, cite.sentences))}"
+    return f"@{cite.key}, {where}: “{markdown(cite.quote)}”"
+
+
+def _sources(document: Document) -> list[str]:
+    return ["## Sources", "", *(f"- @{key}: {markdown(names.listing(source))}" for key, source in document.sources.items()), ""]
+
+
+def _table(document: Document) -> list[str]:
+    head = ["paper", *(markdown(column.name) for column in document.columns)]
+    rows = [
+        [
+            f"{markdown(names.byline(document.sources[row.key]))} [@{row.key}]" if row.key in document.sources else f"@{row.key}",
+            *(_cell(row.cells.get(column.id)) for column in document.columns),
+        ]
+        for row in document.rows
+    ]
+    lines = [f"# {markdown(document.name)}", "", *_warning(document), *_grid(head, rows), "", LEGEND, "", "## Columns", ""]
+    lines += [f"- **{markdown(column.name)}**: {markdown(column.question)}" for column in document.columns]
+    lines += ["", "## Sentences behind it", ""]
+    for row in document.rows:
+        lines.append(f"- @{row.key}")
+        for column in document.columns:
+            cell = row.cells.get(column.id)
+            lines += [f"    - {markdown(column.name)} {_quoted(cite)}" for cite in (cell.cites if cell else ())]
+    return [*lines, ""]
+
+
+def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def shown(cell: Cell | None) -> str:
+    """A cell as one text: its value, or the word for what is missing."""
+    if cell is None:
+        return "?"
+    if cell.value is None or cell.status != "stated":
+        return ABSENT.get(cell.status, "?")
+    if isinstance(cell.value, bool):
+        return "yes" if cell.value else "no"
+    return plain("; ".join(cell.value)) if isinstance(cell.value, tuple) else plain(cell.raw or str(cell.value))
+
+
+def _cell(cell: Cell | None) -> str:
+    mark = f" ({', '.join(mark.partition(':')[0] for mark in cell.marks)}!)" if cell and cell.marks else ""
+    return markdown(shown(cell)) + mark
+
+
+def _taxonomy(document: Document) -> list[str]:
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    facet = next((node.facet for node in document.nodes if node.facet), "")
+    lines += [f"By {markdown(facet)}.", ""] if facet else []
+    for node in document.nodes:
+        depth = 0 if not node.parent else 1
+        papers = [one for one in document.assignments if one.node == node.id]
+        lines.append(f"{'#' * (depth + 2)} {markdown(node.label)}{f' ({len(papers)})' if papers else ''}")
+        lines += ["", markdown(node.definition), ""]
+        for one in papers:
+            source = document.sources.get(one.key)
+            title = markdown(plain(source.title)) if source and source.title else ""
+            again = " *(also)*" if one.rank > 1 else " *(filed by hand)*" if one.by == "person" else ""
+            lines.append(f"- @{one.key}{again} {title}")
+            lines += [f"    - {_quoted(cite)}" for cite in one.cites]
+        lines += [""] if papers else []
+    if document.unassigned:
+        lines += ["## Unassigned", "", *(f"- @{one.key}: {markdown(one.reason)}" for one in document.unassigned), ""]
+    return lines
+
+
+def _coverage(document: Document) -> list[str]:
+    if not document.coverage:
+        return []
+    used = sum(bool(one.used) for one in document.coverage)
+    lines = ["## Coverage", "", f"{used} of {len(document.coverage)} papers of the scope are used.", ""]
+    return [*lines, *(f"- @{one.key}: left out: {markdown(one.left_out)}" for one in document.coverage if not one.used), ""]
+
+
+def _report(document: Document) -> list[str]:
+    report = document.report
+    lines = ["## Checks", "", summary(report), ""]
+    for name, problems in (("blocked", report.blocked), ("marked", report.marked)):
+        lines += [f"- {name} by {problem.rule}: {markdown(problem.text)} ({markdown(problem.reason)})" for problem in problems]
+    lines += [f"- failed: {markdown(item)}" for item in report.failed]
+    return lines
+
+
+def summary(report: Report) -> str:
+    """The report in one line."""
+    failed = f"; {len(report.failed)} failed" if report.failed else ""
+    return (
+        f"{report.statements} statements: {report.checked_by_code} checked by code against the sentences they cite, "
+        f"{report.checked_by_model} by a model, {report.not_checked} not checked; "
+        f"{len(report.blocked)} blocked, {len(report.marked)} marked{failed}."
+    )

@@ -1,0 +1,34 @@
+"""How a paper is called in a text: author and year, all from the library."""
+
+from assistant.document import Source
+from assistant.export.escape import plain
+
+LONGEST = 60
+
+
+def byline(source: Source) -> str:
+    """`Xie et al. 2026`, `AI at Meta 2025`, `15 authors`; the key where nothing is known."""
+    who = _who(source)
+    return " ".join(part for part in (who or source.key, source.year) if part)
+
+
+def listing(source: Source) -> str:
+    """One line of a list of sources: who, when, title, where to find it."""
+    names = ", ".join(source.authors) or source.organization or (f"{source.author_count} authors" if source.author_count else "")
+    parts = (names, source.year, plain(source.title) or "(no title given)", source.venue, address(source))
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def address(source: Source) -> str:
+    """Where to find it."""
+    known = source.identifiers
+    if known.get("doi"):
+        return f"https://doi.org/{known['doi']}"
+    return known.get("url") or (f"https://arxiv.org/abs/{known['arxiv']}" if known.get("arxiv") else "")
+
+
+def _who(source: Source) -> str:
+    families = [name.split()[-1] for name in source.authors]
+    if len(families) > 2:
+        return f"{families[0]} et al."
+    return " and ".join(families) or source.organization

@@ -1,0 +1,56 @@
+"""A document as CSV: one row a paper or a statement, its sentences beside it, no cell that a spreadsheet would run."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from assistant.document import Cite, Document
+from assistant.export.escape import cell, plain
+from assistant.export.markdown import shown
+
+
+def write(document: Document) -> str:
+    """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
+    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements}[document.task](document)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerows([[cell(value) for value in row] for row in rows])
+    return "\ufeff" + out.getvalue()
+
+
+def _table(document: Document) -> Iterable[list[str]]:
+    yield ["key", "title", "year", *(name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences"))]
+    for row in document.rows:
+        source = document.sources.get(row.key)
+        cells = [row.cells.get(column.id) for column in document.columns]
+        yield [
+            row.key,
+            plain(source.title) if source else "",
+            source.year if source else "",
+            *(value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")),
+        ]
+
+
+def _taxonomy(document: Document) -> Iterable[list[str]]:
+    yield ["key", "title", "first level", "second level", "rank", "by", "confidence", "sentences"]
+    nodes = {node.id: node for node in document.nodes}
+    for one in document.assignments:
+        node = nodes[one.node]
+        path = [nodes[node.parent].label, node.label] if node.parent else [node.label, ""]
+        source = document.sources.get(one.key)
+        yield [one.key, plain(source.title) if source else "", *path, str(one.rank), one.by, one.confidence, _quotes(one.cites)]
+    for out in document.unassigned:
+        source = document.sources.get(out.key)
+        yield [out.key, plain(source.title) if source else "", "unassigned", "", "", "", "", out.reason]
+
+
+def _statements(document: Document) -> Iterable[list[str]]:
+    yield ["heading", "statement", "keys", "sentences", "marks"]
+    for section in document.sections:
+        for statement in section.statements:
+            keys = "; ".join(dict.fromkeys(cite.key for cite in statement.cites))
+            yield [section.heading, statement.text, keys, _quotes(statement.cites), ", ".join(statement.marks)]
+
+
+def _quotes(cites: Iterable[Cite]) -> str:
+    return " | ".join(f"{one.key} {','.join(map(str, one.sentences))}: {one.quote}" for one in cites)

@@ -1,0 +1,133 @@
+"""A Document as JSON: the field names that `--json` promises, and back again for what is stored."""
+
+from collections.abc import Iterable
+
+from assistant.document import Assignment, Cell, Cite, Document, Node, Problem, Report, Statement
+
+Json = dict[str, object]
+
+
+def document_json(document: Document) -> Json:
+    """The whole document in the shape of its task."""
+    return {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+
+
+def cite_json(cite: Cite) -> Json:
+    """A citation; `text` stands only where it is not the abstract."""
+    shape: Json = {"key": cite.key, "sentences": list(cite.sentences), "quote": cite.quote}
+    return shape | ({"text": cite.text} if cite.text != "abstract" else {})
+
+
+def cites_json(cites: Iterable[Cite]) -> list[Json]:
+    """Citations in their order."""
+    return [cite_json(cite) for cite in cites]
+
+
+def statement_json(statement: Statement) -> Json:
+    """A statement with its citations and marks."""
+    return {"text": statement.text, "cites": cites_json(statement.cites), "marks": list(statement.marks)}
+
+
+def cell_json(cell: Cell) -> Json:
+    """A cell of a table."""
+    value = list(cell.value) if isinstance(cell.value, tuple) else cell.value
+    return {"value": value, "raw": cell.raw, "status": cell.status, "by": cell.by, "cites": cites_json(cell.cites)}
+
+
+def report_json(report: Report) -> Json:
+    """An integrity report; `failed` stands only where something failed."""
+    shape: Json = {
+        "statements": report.statements,
+        "checked_by_code": report.checked_by_code,
+        "checked_by_model": report.checked_by_model,
+        "not_checked": report.not_checked,
+        "blocked": [_problem(problem) for problem in report.blocked],
+        "marked": [{**_problem(problem), "better": problem.better or None} for problem in report.marked],
+        "model_calls": report.model_calls,
+    }
+    return shape | ({"failed": list(report.failed)} if report.failed else {})
+
+
+def _problem(problem: Problem) -> Json:
+    return {"text": problem.text, "rule": problem.rule, "reason": problem.reason}
+
+
+def _ask(document: Document) -> Json:
+    return {
+        "question": document.name,
+        "outcome": document.outcome,
+        "statements": [statement_json(statement) for statement in document.statements],
+        "report": report_json(document.report),
+        "model": document.model or None,
+        "tokens": {"in": document.tokens_in, "out": document.tokens_out},
+        "cost_usd": document.cost_usd,
+    }
+
+
+def _coverage(document: Document) -> list[Json]:
+    return [{"key": one.key, "used": list(one.used), "left_out": one.left_out or None} for one in document.coverage]
+
+
+def _table(document: Document) -> Json:
+    return {
+        "name": document.name,
+        "columns": [
+            {
+                "id": column.id,
+                "name": column.name,
+                "question": column.question,
+                "type": column.type,
+                "unit": column.unit or None,
+                "vocabulary": list(column.vocabulary) or None,
+            }
+            for column in document.columns
+        ],
+        "rows": [{"key": row.key, "cells": {name: cell_json(cell) for name, cell in row.cells.items()}} for row in document.rows],
+        "coverage": _coverage(document),
+        "report": report_json(document.report),
+    }
+
+
+def _node(node: Node) -> Json:
+    return {
+        "id": node.id,
+        "label": node.label,
+        "definition": node.definition,
+        "parent": node.parent or None,
+        "facet": node.facet,
+        "locked": node.locked,
+    }
+
+
+def _assignment(assignment: Assignment) -> Json:
+    return {
+        "key": assignment.key,
+        "node": assignment.node,
+        "rank": assignment.rank,
+        "by": assignment.by,
+        "confidence": assignment.confidence,
+        "cites": cites_json(assignment.cites),
+    }
+
+
+def _taxonomy(document: Document) -> Json:
+    return {
+        "name": document.name,
+        "nodes": [_node(node) for node in document.nodes],
+        "assignments": [_assignment(assignment) for assignment in document.assignments],
+        "unassigned": [{"key": one.key, "reason": one.reason} for one in document.unassigned],
+        "coverage": _coverage(document),
+        "report": report_json(document.report),
+    }
+
+
+def _draft(document: Document) -> Json:
+    return {
+        "name": document.name,
+        "paragraphs": [
+            {"heading": section.heading, "statements": [statement_json(statement) for statement in section.statements]}
+            for section in document.sections
+        ],
+        "coverage": _coverage(document),
+        "report": report_json(document.report),
+    }

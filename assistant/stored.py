@@ -1,0 +1,42 @@
+"""Cells, assignments and statements as JSON in the library, with their anchors, and back."""
+
+import json
+from dataclasses import asdict
+
+from assistant.document import Assignment, Cell, Cite, Problem, Statement
+
+Fields = dict[str, object]
+
+
+def dump(value: Cell | Statement | list[Assignment] | list[Statement] | list[Problem]) -> str:
+    """The JSON that the library keeps."""
+    return json.dumps([asdict(one) for one in value] if isinstance(value, list) else asdict(value), ensure_ascii=False)
+
+
+def cell(data: str) -> Cell:
+    """A stored cell."""
+    fields = json.loads(data)
+    value = tuple(fields["value"]) if isinstance(fields["value"], list) else fields["value"]
+    return Cell(**{**fields, "value": value, "cites": _cites(fields["cites"]), "marks": tuple(fields["marks"])})
+
+
+def assignments(data: str) -> list[Assignment]:
+    """Stored places of one paper."""
+    return [Assignment(**{**fields, "cites": _cites(fields["cites"])}) for fields in json.loads(data)]
+
+
+def statements(data: str) -> list[Statement]:
+    """Stored statements of one paragraph or answer."""
+    return [Statement(fields["text"], _cites(fields["cites"]), tuple(fields["marks"])) for fields in json.loads(data)]
+
+
+def problems(data: str) -> list[Problem]:
+    """Stored problems of one paragraph or answer."""
+    return [Problem(**fields) for fields in json.loads(data)]
+
+
+def _cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:
+    return tuple(
+        Cite(str(one["key"]), str(one["text"]), tuple(one["sentences"]), str(one["quote"]), int(str(one["anchor"])))  # type: ignore[arg-type]  # a list of numbers
+        for one in fields
+    )

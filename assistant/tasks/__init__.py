@@ -1,0 +1,1 @@
+"""One verb each: gather evidence, render, ask, check, and return a Document."""

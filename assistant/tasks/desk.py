@@ -1,0 +1,92 @@
+"""What every task works with: the library, the model, the settings, and the wording's folder."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from assistant.document import Document
+from assistant.errors import GatewayError
+from assistant.evidence import sources
+from assistant.gateway import Check, Gateway, Message, Parsed, Request
+from assistant.settings import Settings
+from assistant.wording import FOLDER, block, render
+from store.library import Library
+from store.paper import Paper
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+T = TypeVar("T", bound="BaseModel")
+J = TypeVar("J")
+PACK = 12
+"""Papers read in one call; in a trial twelve abstracts in a call lost nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A scholar's desk: the library open, a model to ask, and the settings in force."""
+
+    library: Library
+    gateway: Gateway
+    settings: Settings
+
+    @property
+    def own(self) -> Path:
+        """Where the library's own prompt templates are, if it has any."""
+        return self.library.folder / FOLDER
+
+    def request(self, prompt: str, label: str, schema: "type[BaseModel] | None" = None, **values: object) -> Request:
+        """A prompt rendered into a request; a structured one carries its schema."""
+        return Request(
+            render(prompt, self.own, language=self.settings.language, **values),
+            label,
+            schema.model_json_schema() if schema else None,
+            {"max_tokens": self.settings.model_max_tokens},
+        )
+
+    def again(self, problems: str) -> Message:
+        """The message that says what is wrong with a structured reply."""
+        return Message("user", block("again", "user", self.own, problems=problems))
+
+    def structured(self, request: Request, schema: "type[T]", check: "Check[T] | None" = None) -> "Parsed[T]":
+        """One structured reply."""
+        return self.gateway.structured(request, schema, self.again, check)
+
+    def structured_all(
+        self, jobs: Sequence[J], made: "Callable[[J], tuple[Request, type[T], Check[T] | None]]"
+    ) -> "Iterator[tuple[J, Parsed[T] | GatewayError]]":
+        """Each job with its value or its own error, in the order they come back."""
+        items = [made(job) for job in jobs]
+        by_label = {item[0].label: job for item, job in zip(items, jobs, strict=True)}
+        for request, outcome in self.gateway.structured_all(items, self.again):
+            yield by_label[request.label], outcome
+
+    def finished(self, document: Document) -> Document:
+        """The document with its sources from the library, and what this run asked and paid."""
+        usage = self.gateway.usage
+        return replace(
+            with_sources(self.library, document),
+            model=self.gateway.name,
+            tokens_in=usage.input,
+            tokens_out=usage.output,
+            cost_usd=self.gateway.cost,
+            report=replace(document.report, model_calls=self.gateway.calls),
+        )
+
+
+def with_sources(library: Library, document: Document) -> Document:
+    """The document with what the library says of every paper in it."""
+    return replace(document, sources=sources(library, document.keys()))
+
+
+def packs(papers: Sequence[Paper], size: int = PACK) -> list[tuple[Paper, ...]]:
+    """The papers in packs, in order of key."""
+    ordered = sorted(papers, key=lambda paper: paper.key)
+    return [tuple(ordered[start : start + size]) for start in range(0, len(ordered), size)]
+
+
+def label_for(task: str, step: str, subject: str) -> str:
+    """`<task>/<step>--<subject>`, the name of a recording."""
+    return f"{task}/{step}--{subject}"
+

@@ -1,0 +1,180 @@
+"""Papers × columns: each cell a value or one of three kinds of no, with the sentences that say so."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+from assistant import stored
+from assistant.document import Cell, Column, Coverage, Document, Problem, Report, Row, Status
+from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
+from assistant.evidence import Evidence, Shown, gathered, label_list
+from assistant.gateway import Check, Parsed, Request
+from assistant.grounding import cites_of, free_form, label_problems
+from assistant.numbers import missing
+from assistant.tasks.desk import Desk, label_for, packs
+from store.keys import slug
+from store.library import Library
+from store.paper import Paper
+
+TASK: Final = "table"
+Value = str | float | bool | list[str] | None
+
+
+class CellReply(BaseModel):
+    """A cell as a model gives it."""
+
+    status: Status
+    value: Value = None
+    sentences: list[str] = Field(default_factory=list)
+
+
+class PaperReply(BaseModel):
+    """One paper's cells, by column id."""
+
+    paper: int
+    cells: dict[str, CellReply]
+
+
+class PackReply(BaseModel):
+    """The reply to a pack of papers."""
+
+    papers: list[PaperReply]
+
+
+def fill(desk: Desk, name: str, columns: Sequence[Column], papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
+    """The table, after asking for the cells that are not stored yet: a pack of papers a call, all columns at once."""
+    waiting = [paper for paper in papers if missing_columns(desk.library, name, columns, paper)]
+    jobs = [gathered(desk.library, pack) for pack in packs(waiting)]
+    failed: list[str] = []
+    last: GatewayError | None = None
+    for done, (evidence, outcome) in enumerate(desk.structured_all(jobs, lambda evidence: _asked(desk, name, columns, evidence)), 1):
+        if isinstance(outcome, GatewayError):
+            failed += [f"{key}: {outcome}" for key in evidence.keys]
+            last = outcome
+        else:
+            failed += _kept(desk.library, name, columns, evidence, outcome)
+        on_done(done, len(jobs))
+    if isinstance(last, BudgetReached | KeyOrQuota):
+        raise last
+    return desk.finished(document(desk.library, name, columns, papers, failed))
+
+
+def missing_columns(library: Library, name: str, columns: Sequence[Column], paper: Paper) -> list[Column]:
+    """The columns of a paper that hold no cell, or one that another question was asked for."""
+    have = library.catalog.findings(TASK, slug(name))
+    return [column for column in columns if (_item(column), paper.number) not in have]
+
+
+def document(library: Library, name: str, columns: Sequence[Column], papers: Sequence[Paper], failed: Sequence[str] = ()) -> Document:
+    """The table as it is stored; calls no model."""
+    have = library.catalog.findings(TASK, slug(name))
+    rows: list[Row] = []
+    coverage: list[Coverage] = []
+    marked: list[Problem] = []
+    blocked: list[Problem] = []
+    for paper in sorted(papers, key=lambda paper: paper.key):
+        cells = {
+            column.id: stored.cell(have[_item(column), paper.number]) for column in columns if (_item(column), paper.number) in have
+        }
+        rows.append(Row(paper.key, cells))
+        stated = tuple(column.name for column in columns if column.id in cells and cells[column.id].status in {"stated", "absent"})
+        coverage.append(Coverage(paper.key, stated, "" if stated else _left_out(cells)))
+        for column in columns:
+            for mark in cells[column.id].marks if column.id in cells else ():
+                rule, _, reason = mark.partition(": ")
+                problem = Problem(f"{paper.key}, {column.name}: {cells[column.id].raw}", rule, reason)
+                (marked if rule == "R4" else blocked).append(problem)
+    filled = [cell for row in rows for cell in row.cells.values()]
+    report = Report(
+        statements=len(filled),
+        checked_by_code=sum(bool(cell.cites) for cell in filled),
+        not_checked=sum(not cell.cites for cell in filled),
+        blocked=tuple(blocked),
+        marked=tuple(marked),
+        failed=tuple(failed),
+    )
+    return Document(TASK, name, columns=tuple(columns), rows=tuple(rows), coverage=tuple(coverage), report=report)
+
+
+def _left_out(cells: dict[str, Cell]) -> str:
+    return "its abstract states nothing that a column asks for" if cells else "not read yet, or its reply could not be used"
+
+
+def _item(column: Column) -> str:
+    """A column with the question it asks; another question is another item, so an edited column is filled anew."""
+    asked = f"{column.question}\n{column.type}\n{column.unit}\n{column.vocabulary}"
+    return f"{column.id}:{hashlib.sha256(asked.encode()).hexdigest()[:12]}"
+
+
+def _asked(desk: Desk, name: str, columns: Sequence[Column], evidence: Evidence) -> tuple[Request, type[PackReply], Check[PackReply]]:
+    subject = f"{slug(name)}-{slug(evidence.keys[0])}"
+    request = desk.request("table/fill", label_for(TASK, "fill", subject), PackReply, papers=evidence.papers, columns=columns)
+    return request, PackReply, lambda reply: _faults(reply, columns, evidence)
+
+
+def _faults(reply: PackReply, columns: Sequence[Column], evidence: Evidence) -> list[str]:
+    """What must be mended in a reply: papers and columns left out, labels that cannot stand, numbers from nowhere."""
+    given = {paper.paper: paper for paper in reply.papers}
+    said = [f"paper {number} was not shown" for number in given if not 1 <= number <= len(evidence.papers)]
+    for shown in evidence.papers:
+        for column in columns:
+            cell = given[shown.number].cells.get(column.id) if shown.number in given else None
+            where = f"paper {shown.number}, {column.id}"
+            said += [f"{where}: {fault}" for fault in _cell_faults(cell, column, evidence, shown)]
+    return said
+
+
+def _cell_faults(cell: CellReply | None, column: Column, evidence: Evidence, shown: Shown) -> list[str]:
+    if cell is None:
+        return ["no cell"]
+    found = label_list(cell.sentences)
+    said = label_problems(found, evidence, shown.number)
+    if cell.status in {"stated", "absent"} and not found:
+        said.append(f"status {cell.status!r} needs the labels of the sentences that say so")
+    if cell.status == "stated" and cell.value in (None, "", []):
+        said.append("status 'stated' needs a value")
+    said += [problem.reason for problem in free_form(_raw(cell.value))]
+    if column.vocabulary and cell.status == "stated":
+        words = cell.value if isinstance(cell.value, list) else [cell.value]
+        said += [f"{word!r} is not in the vocabulary" for word in words if str(word) not in {*column.vocabulary, "other"}]
+    if column.type == "number" and cell.status == "stated" and (isinstance(cell.value, bool) or not isinstance(cell.value, int | float)):
+        said.append("the value should be a number")
+    return said
+
+
+def _kept(library: Library, name: str, columns: Sequence[Column], evidence: Evidence, outcome: Parsed[PackReply]) -> list[str]:
+    """Stores each cell of a pack; what still cannot stand is kept as `full text needed`, with the reason. Returns failures."""
+    given = {paper.paper: paper for paper in outcome.value.papers}
+    failed = []
+    with library.catalog.writing():
+        for shown in evidence.papers:
+            for column in columns:
+                cell = given[shown.number].cells.get(column.id) if shown.number in given else None
+                if cell is None:
+                    failed.append(f"{shown.paper.key}: no cell for {column.name} in the reply")
+                    continue
+                faults = _cell_faults(cell, column, evidence, shown)
+                library.catalog.keep_finding(TASK, slug(name), _item(column), shown.paper.number, stored.dump(_cell(cell, faults, evidence)))
+    return failed
+
+
+def _cell(cell: CellReply, faults: list[str], evidence: Evidence) -> Cell:
+    """A cell with its anchors; one with faults loses its value, which nothing vouches for."""
+    raw = _raw(cell.value)
+    if faults:
+        rule = "R2" if any("shown" in fault or "another paper" in fault for fault in faults) else "R7"
+        return Cell(None, raw, "full text needed", marks=(f"{rule}: {faults[0]}",))
+    cites = cites_of(label_list(cell.sentences), evidence)
+    value = tuple(cell.value) if isinstance(cell.value, list) else cell.value
+    made = Cell(value if cell.status in {"stated", "absent"} else None, raw, cell.status, cites=cites)
+    absent = missing(raw, " ".join(cite.quote for cite in cites)) if cell.status == "stated" else []
+    return replace(made, marks=tuple(f"R4: {number.printed!r} is not in the cited sentences" for number in absent))
+
+
+def _raw(value: Value) -> str:
+    if isinstance(value, list):
+        return "; ".join(value)
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

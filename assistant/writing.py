@@ -1,0 +1,156 @@
+"""Prompt → checked sentences: the reply is read line by line, and what a rule stops is asked for again once.
+
+A reply is one sentence a line, each followed by its labels. `ask` and `draft` both write so.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assistant.document import Problem, Statement
+from assistant.errors import GatewayError, ReplyUnusable
+from assistant.evidence import Evidence
+from assistant.gateway import Gateway, Message, Request
+from assistant.grounding import checked
+from assistant.wording import block
+
+NO_EVIDENCE = "NO EVIDENCE"
+DROP = "DROP"
+BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+FENCE = re.compile(r"^\s*```")
+NOT_A_SENTENCE = frozenset("#>|")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The sentences that stand, those that were blocked for good, and what failed as a whole."""
+
+    statements: tuple[Statement, ...] = ()
+    blocked: tuple[Problem, ...] = ()
+    failed: tuple[str, ...] = ()
+    declined: bool = False
+
+
+@dataclass(slots=True)
+class Lines:
+    """Takes the pieces of a streamed reply and hands on each whole line."""
+
+    on_line: Callable[[str], None]
+    rest: str = field(default="")
+
+    def take(self, piece: str) -> None:
+        """A piece of text as it came."""
+        *whole, self.rest = (self.rest + piece).split("\n")
+        for line in whole:
+            self.on_line(line)
+
+    def end(self) -> None:
+        """The reply is over; what is left is a line."""
+        if self.rest:
+            self.on_line(self.rest)
+            self.rest = ""
+
+
+def write(
+    gateway: Gateway,
+    request: Request,
+    evidence: Evidence,
+    own: Path | None,
+    on_statement: Callable[[Statement], None] = lambda statement: None,
+) -> Written:
+    """What a model writes from the evidence; `on_statement` is given each sentence that stands, as it comes.
+
+    A sentence with a blocking problem is asked for again once, and left out if it fails again. A reply that is empty or
+    broken is asked for once more; after that it is reported as failed.
+    """
+    drafts: list[tuple[Statement, list[Problem]]] = []
+
+    def on_line(line: str) -> None:
+        if sentence := _sentence(line):
+            drafts.append(checked(sentence, evidence))
+            if not drafts[-1][1]:
+                on_statement(drafts[-1][0])
+
+    try:
+        reply = _streamed(gateway, request, on_line)
+    except ReplyUnusable as error:
+        try:
+            reply = _streamed(gateway, replace(request, label=f"{request.label}--again", sample=request.sample + 1), on_line)
+        except ReplyUnusable:
+            return Written(failed=(str(error),))
+    if NO_EVIDENCE in reply and not any(statement.cites for statement, _ in drafts):
+        return Written(declined=True)
+    return _mended(gateway, request, reply, evidence, own, drafts, on_statement)
+
+
+def write_all(
+    gateway: Gateway, jobs: Sequence[tuple[Request, Evidence]], own: Path | None
+) -> Iterator[tuple[Request, Written | GatewayError]]:
+    """As `write` for many prompts at once, each with what was written or with its own error, as they come back."""
+    evidences = {request.label: evidence for request, evidence in jobs}
+    for request, outcome in gateway.complete_all([request for request, _ in jobs]):
+        evidence = evidences[request.label]
+        if isinstance(outcome, ReplyUnusable):
+            second = replace(request, label=f"{request.label}--again", sample=request.sample + 1)
+            outcome = next(iter(gateway.complete_all([second])))[1]
+        if isinstance(outcome, GatewayError):
+            yield request, outcome
+            continue
+        drafts = [checked(sentence, evidence) for line in outcome.text.splitlines() if (sentence := _sentence(line))]
+        yield request, _mended(gateway, request, outcome.text, evidence, own, drafts, lambda statement: None)
+
+
+def _streamed(gateway: Gateway, request: Request, on_line: Callable[[str], None]) -> str:
+    lines = Lines(on_line)
+    reply = gateway.stream(request, lines.take)
+    lines.end()
+    return reply.text
+
+
+def _sentence(line: str) -> str:
+    """The sentence on a line of a reply, or nothing for headings, fences and blank lines."""
+    text = BULLET.sub("", line).strip()
+    if not text or FENCE.match(text) or text[0] in NOT_A_SENTENCE or text in {NO_EVIDENCE, f"{NO_EVIDENCE}."}:
+        return ""
+    return text
+
+
+def _mended(
+    gateway: Gateway,
+    request: Request,
+    reply: str,
+    evidence: Evidence,
+    own: Path | None,
+    drafts: list[tuple[Statement, list[Problem]]],
+    on_statement: Callable[[Statement], None],
+) -> Written:
+    stopped = [at for at, (_, problems) in enumerate(drafts) if problems]
+    if not stopped:
+        return Written(tuple(statement for statement, _ in drafts))
+    first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
+    again = _again(gateway, request, reply, list(first.values()), own)
+    blocked: list[Problem] = []
+    for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
+        statement, problems = checked(line, evidence) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
+        if statement is None or problems or not statement.cites:
+            blocked.append(first[at])
+            drafts[at] = (drafts[at][0], [first[at]])
+        else:
+            drafts[at] = (statement, [])
+            on_statement(statement)
+    return Written(tuple(statement for statement, problems in drafts if not problems), tuple(blocked))
+
+
+def _again(gateway: Gateway, request: Request, reply: str, problems: list[Problem], own: Path | None) -> list[str]:
+    """The lines of the second reply; none when it cannot be used."""
+    messages = (
+        *request.messages,
+        Message("assistant", reply),
+        Message("user", block("ask/mend", "user", own, problems=problems)),
+    )
+    try:
+        second = gateway.complete(replace(request, messages=messages, label=f"{request.label}--again"))
+    except ReplyUnusable:
+        return []
+    return [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]

@@ -1,0 +1,60 @@
+#!/bin/sh
+# The whole way once, offline: papers in, two questions, a table, a tree, a draft, and all of it as files.
+# Usage: demo.sh OUTPUT-FOLDER. Every reply of a model comes from the recordings beside this file; to record them anew,
+# set CARREL_DEMO_MODEL, e.g. CARREL_DEMO_MODEL="--model openai/gpt-5-mini --record $PWD/recordings --yes".
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-demo-output}
+model=${CARREL_DEMO_MODEL:-"--replay $here/recordings"}
+rm -rf "$out"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+export CARREL_LIBRARY="$out/library"
+
+say() { printf '\n== %s\n' "$*"; }
+
+say "A library of 36 papers: notes in four layouts, as people paste and save them"
+carrel init "$out/library"
+carrel add "$here/digest.txt" "$here/daily-papers.txt" "$here/abstracts.txt" "$here/reading-list.bib"
+
+say "Found by words and by meaning: reward hacking in code generation"
+carrel search "reward hacking in code generation" --count 3
+
+# shellcheck disable=SC2086  # options are several words
+for question in \
+    "How do these papers give credit to single steps or tokens instead of only the final answer?" \
+    "What do the papers on robots do to need less data from the real robot, and what did it bring?"; do
+    say "Question: $question"
+    carrel ask "$question" --keywords --count 12 $model --to md --to json --output "$out"
+done
+
+say "A question that the library cannot answer is declined, without asking a model"
+carrel ask "Which fertilizer gives the highest wheat yield?" --keywords $model
+
+say "A table: 36 papers by 7 columns"
+carrel table methods --columns "$here/columns.toml" $model --to md --to csv --to tex --to bib --to json --output "$out" > "$out/methods.txt"
+echo "see $out/methods.md"
+
+say "A taxonomy by where the training signal comes from"
+carrel taxonomy training-signal --facet "where the training signal comes from" $model \
+    --to md --to csv --to tex --to json --output "$out"
+
+say "Related work: a plan to edit, then the text"
+carrel draft related-work --topic "Reinforcement learning after pre-training, for language models, multimodal models and robots: \
+where the learning signal comes from and how it is assigned" --paragraphs 5 --taxonomy training-signal $model \
+    --to md --to tex --to bib --to json --to csv --output "$out"
+
+say "Made in $out"
+echo "library/                        the library: 36 papers; library/drafts/related-work.plan.md is the plan, yours to edit"
+echo "how-do-*.md, what-do-*.md       two answers, each sentence with the sentences behind it"
+echo "methods.md .csv .tex .bib       the comparison table"
+echo "training-signal.md .csv .tex    the taxonomy, every paper filed or unassigned with a reason"
+echo "related-work.md .tex .bib       the draft, its coverage and its checks"
+echo
+if [ "${CARREL_DEMO_MODEL:-}" ]; then
+    echo "The replies came from the model you named."
+else
+    echo "No model was asked: all $(find "$here/recordings" -name '*.txt' | wc -l | tr -d ' ') replies are recordings of a language model answering offline."
+fi
+echo "Open first: $out/related-work.md"
