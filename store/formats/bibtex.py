@@ -10,7 +10,7 @@ from store.paper import Record, Refused
 
 if TYPE_CHECKING:
     from bibtexparser.library import Library
-    from bibtexparser.model import Entry
+    from bibtexparser.model import Entry, ParsingFailedBlock
 
 NAME = "bibtex"
 ENTRY = re.compile(r"^\s*@\s*(\w+)\s*[{(]", re.MULTILINE)
@@ -30,10 +30,18 @@ def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the re
     library = _parsed(text)
     records = tuple(_record(entry) for entry in library.entries)
     refused = tuple(
-        Refused((block.start_line or 0) + 1, f"not a whole BibTeX entry: {str(block.error).splitlines()[0]}")
+        Refused((block.start_line or 0) + 1, _reason(block))
         for block in library.failed_blocks
     )
     return Reading(NAME, records, refused)
+
+
+def _reason(block: "ParsingFailedBlock") -> str:
+    from bibtexparser.model import DuplicateBlockKeyBlock
+
+    if isinstance(block, DuplicateBlockKeyBlock):
+        return f"the key {block.key!r} is used before; give the entry its own"
+    return f"not a whole BibTeX entry: {(str(block.error).splitlines() or ['a brace or quote is not closed'])[0]}"
 
 
 def _parsed(text: str) -> "Library":
