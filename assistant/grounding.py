@@ -17,7 +17,7 @@ FREE_FORM = re.compile(
     rf"\(\s*(?:see |e\.g\.,? )?{NAME}(?:,? (?:et al\.?|and {NAME}|& {NAME}))?,? \(?(?:19|20)\d\d[a-z]?\)?[^)]*\)"
     rf"|\b{NAME} et al\b\.?|\b{NAME}(?: and {NAME})? \((?:19|20)\d\d[a-z]?\)"
     r"|\b10\.\d{4,9}/\S+|\b[aA]r[xX]iv\b[:\s]*\d{4}\.\d{4,5}|(?<![\d.])\d{4}\.\d{5}(?:v\d+)?(?!\d)|https?://\S+|\bwww\.\S+"
-    r"|\[\s*\d+(?:\s*[,–-]\s*\d+)*\s*\]|\[@[^\]]+\]|\\cite\w*\{|\[\s*(?:P|p|ref\.? ?)\d+\s*\]",
+    r"|\[\s*[1-9]\d{0,2}(?:\s*[,–-]\s*\d+)*\s*\]|\[@[^\]]+\]|\\cite\w*\{|\[\s*(?:P|p|ref\.? ?)\d+\s*\]",
 )
 NO_SOURCE = "[no source]"
 QUESTION = re.compile(r"[?？]\s*$")

@@ -60,4 +60,5 @@ def bibtex(text: str) -> str:
 
 def _word(word: str) -> str:
     escaped = latex(word)
-    return f"{{{escaped}}}" if any(char.isupper() for char in word[1:]) or (word[:1].isupper() and len(word) == 1) else escaped
+    lone = len(word) == 1 and word.isupper() and word != "A"
+    return f"{{{escaped}}}" if lone or any(char.isupper() for char in word[1:]) else escaped

@@ -51,7 +51,7 @@ def test_a_list_of_abstracts_is_pairs_of_lines(seeds: list[Path]) -> None:
 
 def test_a_page_with_meta_lines_is_read_as_printed(seeds: list[Path]) -> None:
     """Titles, abstracts, counts, organizations and dates of the page, and nothing of its furniture."""
-    months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     body = of(seeds, "001").read_text("utf-8").split("May 15\n", 1)[1]
     body = re.sub(r"\n(  • \d+ authors|[^\n]+)\n·\n([^\n]+)", r"\n@@\1@@\2", body)
     blocks = [block.strip("\n") for block in re.split(r"\n\s*\n", body) if block.strip()]
