@@ -49,8 +49,11 @@ def problems(statement: Statement) -> list[Problem]:
         claims = NO_SOURCE not in text and not QUESTION.search(text)
         return [Problem(text, "R7", "a claim without a citation")] if claims else []
     quoted = " ".join(cite.quote for cite in statement.cites)
+    papers = len({cite.key for cite in statement.cites})
     return [
-        Problem(text, "R4", f"{number.printed!r} is not in the cited sentences") for number in missing(text, quoted)
+        Problem(text, "R4", f"{number.printed!r} is not in the cited sentences")
+        for number in missing(text, quoted)
+        if not (number.printed.isalpha() and number.value == papers)  # "Two works …" counts what it cites
     ]
 
 
