@@ -32,13 +32,13 @@ def _text(document: Document) -> list[str]:
 
 
 def _table(document: Document) -> list[str]:
-    width = 0.84 / max(len(document.columns), 1)
+    width = (0.88 - 0.025 * len(document.columns)) / max(len(document.columns), 1)  # what the gaps between columns leave
     columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{width:.3f}\\linewidth}}" for _ in document.columns)
     head = " & ".join(["Paper", *(latex(column.name) for column in document.columns)])
     lines = [
         "% needs \\usepackage{booktabs,longtable,array}",
         "{\\footnotesize",
-        f"\\begin{{longtable}}{{p{{0.12\\linewidth}}{columns}}}",
+        f"\\begin{{longtable}}{{p{{0.10\\linewidth}}{columns}}}",
         f"\\caption{{{latex(document.name)}. -- is not stated in the abstract.}}\\\\",
         "\\toprule",
         f"{head} \\\\",

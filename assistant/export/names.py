@@ -3,13 +3,13 @@
 from assistant.document import Source
 from assistant.export.escape import plain
 
-LONGEST = 60
+LONGEST = 40
 
 
 def byline(source: Source) -> str:
-    """`Xie et al. 2026`, `AI at Meta 2025`, `15 authors`; the key where nothing is known."""
-    who = _who(source)
-    return " ".join(part for part in (who or source.key, source.year) if part)
+    """`Xie et al. 2026`, `AI at Meta 2025`; where no author is known the start of the title, and at last the key."""
+    who = _who(source) or _short(plain(source.title))
+    return " ".join(part for part in (who, source.year) if part) if who else source.key
 
 
 def listing(source: Source) -> str:
@@ -25,6 +25,12 @@ def address(source: Source) -> str:
     if known.get("doi"):
         return f"https://doi.org/{known['doi']}"
     return known.get("url") or (f"https://arxiv.org/abs/{known['arxiv']}" if known.get("arxiv") else "")
+
+
+def _short(title: str) -> str:
+    """What stands before a colon, as long as it is short, or the first words."""
+    head = title.split(":", maxsplit=1)[0].strip()
+    return head if len(head) <= LONGEST else head[:LONGEST].rsplit(" ", 1)[0] + " …"
 
 
 def _who(source: Source) -> str:
