@@ -19,7 +19,8 @@ LATEX = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
-MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~#])")
+MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~#$])")
+SYMBOL = re.compile(r"[\u0250-\u02ff\u0370-\u03ff\u2000-\u22ff\u2300-\u2bff\U0001d400-\U0001d7ff]")
 HEADING = re.compile(r"^(\s*)([-+]|\d+[.)])(\s)")
 FORMULA_SIGNS = "=+-@\t\r＝＋－＠"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -37,7 +38,16 @@ def plain(text: str) -> str:
 
 def latex(text: str) -> str:
     """The text printed literally by LaTeX, whatever it holds."""
-    return "".join(LATEX.get(char, char) for char in unicodedata.normalize("NFC", CONTROL.sub("", text)))
+    plain_text = unicodedata.normalize("NFC", CONTROL.sub("", text))
+    escaped = "".join(LATEX.get(char, char) for char in plain_text)
+    return SYMBOL.sub(lambda symbol: _symbol(symbol[0]), escaped)
+
+
+def _symbol(char: str) -> str:
+    """A Greek letter or a sign as a command; letters of other alphabets are left to the document's input encoding."""
+    from pylatexenc.latexencode import unicode_to_latex
+
+    return str(unicode_to_latex(char, non_ascii_only=True, unknown_char_policy="keep"))
 
 
 def markdown(text: str) -> str:

@@ -58,7 +58,7 @@ def _tree(document: Document) -> list[str]:
     lines = [
         "% needs \\usepackage[edges]{forest}",
         "\\begin{forest}",
-        "  for tree={grow'=east, draw, rounded corners, align=left, font=\\footnotesize, anchor=west, parent anchor=east,",
+        "  for tree={grow'=east, draw, rounded corners, node options={align=left}, font=\\footnotesize, anchor=west, parent anchor=east,",
         "    child anchor=west, text width=11em, edge+={semithick}, l sep=6mm, s sep=1.5mm}, forked edges",
         f"  [{{{latex(document.name)}}}",
     ]
@@ -77,5 +77,5 @@ def _branch(document: Document, node: Node, depth: int) -> list[str]:
         if child.parent == node.id:
             lines += _branch(document, child, depth + 1)
     if keys:
-        lines.append(f"{indent}  [{{\\cite{{{','.join(keys)}}}}}, text width=18em]")
+        lines.append(f"{indent}  [{{\\cite{{{','.join(keys)}}}}}, text width=10em]")
     return [*lines, f"{indent}]"]

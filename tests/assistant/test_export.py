@@ -114,6 +114,12 @@ def test_a_quote_stays_as_the_paper_has_it() -> None:
     assert json.loads(WRITERS["json"](document))["statements"][0]["cites"][0]["quote"] == r"We use $SE(3)$ and \emph{more}."
 
 
+def test_signs_are_commands_that_latex_knows() -> None:
+    """Greek letters and signs print with plain pdflatex; accents and Chinese are left to the document."""
+    assert escape.latex("ε-optimal, 4.3×, café, 学") == r"\ensuremath{\varepsilon}-optimal, 4.3×, café, 学"
+    assert escape.latex("α ≤ β") == r"\ensuremath{\alpha} \ensuremath{\leq} \ensuremath{\beta}"
+
+
 def test_notes_say_that_they_are_notes() -> None:
     """Where a quote is from a note, the reader is told."""
     document = documents("Fine.")[0]
