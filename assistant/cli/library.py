@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from assistant.cli.base import Context, note, print_json, print_table, progress, stop
+from assistant.document import NOTE_WARNING
 from assistant.errors import OutputError
 from assistant.settings import FILE, template
 from store.library import DATABASE, FileReport, Library
@@ -266,6 +267,8 @@ def search(context: Context, /, query: str, count: int, by_keywords: bool, exact
             click.echo(f"    {_shortened(passage)} [{hit.passage.first}–{hit.passage.last}]\n")
     if not hits:
         note("nothing found")
+    if any(found[hit.paper].kind == "note" for hit in hits):
+        note(NOTE_WARNING)
 
 
 def _shortened(text: str, longest: int = 300) -> str:
@@ -278,6 +281,7 @@ def _hit_json(library: Library, hit: "Hit", paper: "Paper") -> dict[str, object]
         text = library.catalog.text(hit.passage.text)
         passage = {"sentences": list(range(hit.passage.first, hit.passage.last + 1)), "text": library.catalog.passage_text(hit.passage)}
         passage |= {"role": text.role} if text.role != "abstract" else {}
+        passage |= {"note": NOTE_WARNING} if paper.kind == "note" else {}
     return {"key": paper.key, "title": paper.title, "score": hit.score, "found_by": list(hit.found_by), "passage": passage}
 
 

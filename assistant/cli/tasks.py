@@ -85,8 +85,9 @@ def ask(
             )
             _keep_answer(at.library, document)
     except NoModel:
-        _without_model(context, question, count, scope, by_keywords=by_keywords, as_json=as_json)
-        raise
+        if _shows_evidence(context, question, count, scope, by_keywords=by_keywords, as_json=as_json):
+            raise
+        document = Document("ask", question, outcome="no evidence")
     if as_json:
         print_json(document_json(document))
     else:
@@ -111,21 +112,16 @@ def _say_sources(document: Document) -> None:
         click.echo(f"{click.style(f'[{cite.key} {where}]', fg='cyan')} {cite.quote}")
 
 
-def _without_model(
-    context: Context, question: str, count: int, scope: Scope | None, *, by_keywords: bool, as_json: bool
-) -> None:
-    """What an answer would have been made from; nothing is declined or answered without a model."""
+def _shows_evidence(context: Context, question: str, count: int, scope: Scope | None, *, by_keywords: bool, as_json: bool) -> bool:
+    """Whether there is anything to answer from; where there is, the passages that a model would have been shown."""
     library = context.library(keywords_only=by_keywords)
     hits, is_evidence = ask_task.found(library, question, count=count, scope=scope, by_keywords=by_keywords)
-    if as_json:
-        return
-    if not is_evidence:
-        click.echo("No evidence: no paper in the library answers this.")
-    for hit in hits if is_evidence else ():
+    for hit in hits if is_evidence and not as_json else ():
         paper = library.catalog.papers([hit.paper])[0]
         click.secho(f"{paper.key}: {paper.name}", bold=True)
         if hit.passage:
             click.echo(f"    {library.catalog.passage_text(hit.passage)}\n")
+    return is_evidence
 
 
 def _show_options(command: click.decorators.FC) -> click.decorators.FC:

@@ -8,6 +8,8 @@ from assistant.document import Cite, Document
 from assistant.export.escape import cell, plain
 from assistant.export.markdown import shown
 
+FROM = "quotes are from"
+
 
 def write(document: Document) -> str:
     """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
@@ -19,7 +21,7 @@ def write(document: Document) -> str:
 
 
 def _table(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", "year", *(name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences"))]
+    yield ["key", "title", "year", *(name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences")), FROM]
     for row in document.rows:
         source = document.sources.get(row.key)
         cells = [row.cells.get(column.id) for column in document.columns]
@@ -28,28 +30,36 @@ def _table(document: Document) -> Iterable[list[str]]:
             plain(source.title) if source else "",
             source.year if source else "",
             *(value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")),
+            _whose(document, [row.key]),
         ]
 
 
 def _taxonomy(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", "first level", "second level", "rank", "by", "confidence", "sentences"]
+    yield ["key", "title", "first level", "second level", "rank", "by", "confidence", "sentences", FROM]
     nodes = {node.id: node for node in document.nodes}
     for one in document.assignments:
         node = nodes[one.node]
         path = [nodes[node.parent].label, node.label] if node.parent else [node.label, ""]
         source = document.sources.get(one.key)
-        yield [one.key, plain(source.title) if source else "", *path, str(one.rank), one.by, one.confidence, _quotes(one.cites)]
+        yield [one.key, plain(source.title) if source else "", *path, str(one.rank), one.by, one.confidence, _quotes(one.cites), _whose(document, [one.key])]
     for out in document.unassigned:
         source = document.sources.get(out.key)
-        yield [out.key, plain(source.title) if source else "", "unassigned", "", "", "", "", out.reason]
+        yield [out.key, plain(source.title) if source else "", "unassigned", "", "", "", "", out.reason, ""]
 
 
 def _statements(document: Document) -> Iterable[list[str]]:
-    yield ["heading", "statement", "keys", "sentences", "marks"]
+    yield ["heading", "statement", "keys", "sentences", "marks", FROM]
     for section in document.sections:
         for statement in section.statements:
             keys = "; ".join(dict.fromkeys(cite.key for cite in statement.cites))
-            yield [section.heading, statement.text, keys, _quotes(statement.cites), ", ".join(statement.marks)]
+            whose = _whose(document, [cite.key for cite in statement.cites])
+            yield [section.heading, statement.text, keys, _quotes(statement.cites), ", ".join(statement.marks), whose]
+
+
+def _whose(document: Document, keys: Iterable[str]) -> str:
+    """Whose words the quoted sentences are."""
+    notes = {document.sources[key].is_note for key in keys if key in document.sources}
+    return " and ".join(name for is_note, name in ((True, "our notes"), (False, "abstracts")) if is_note in notes)
 
 
 def _quotes(cites: Iterable[Cite]) -> str:

@@ -129,6 +129,37 @@ def test_without_a_model_ask_shows_what_it_would_have_used(carrel: Carrel, folde
     assert "carrel.toml" in ran.err
 
 
+def test_a_question_to_an_empty_library_is_answered_without_a_model(carrel: Carrel, empty: Library) -> None:
+    """No evidence is an answer, and needs no model to be configured."""
+    ran = carrel("ask", "How is reward hacking studied?", "--json", at=empty.folder)
+    assert ran.code == 0
+    answer = json.loads(ran.out)
+    assert (answer["outcome"], answer["report"]["model_calls"], answer["model"]) == ("no evidence", 0, None)
+    assert "No evidence" in carrel("ask", "How is reward hacking studied?").out
+
+
+def test_a_replayed_answer_has_the_promised_shape_and_loads_nothing_heavy(folder: Path) -> None:
+    """The demo's question on its recording: one JSON document, quotes with their sentences, said to be from notes."""
+    question = "How do these papers give credit to single steps or tokens instead of only the final answer?"
+    words = ["ask", question, "--keywords", "--count", "12", "--replay", str(EXAMPLE / "recordings"), "--json"]
+    script = (
+        "import sys; from assistant.cli.base import run, commands\n"
+        f"assert run(commands, {words!r}) == 0\n"
+        "assert not {'litellm', 'chromadb', 'onnxruntime', 'tenacity'} & sys.modules.keys()"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False, env=os.environ)  # noqa: S603
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    assert set(answer) == {"question", "outcome", "statements", "report", "model", "tokens", "cost_usd", "note"}
+    assert answer["outcome"] == "answered"
+    assert set(answer["statements"][0]) == {"text", "cites", "marks"}
+    assert {"key", "sentences", "quote"} <= set(answer["statements"][0]["cites"][0])
+    assert set(answer["report"]) == {
+        "statements", "checked_by_code", "checked_by_model", "not_checked", "blocked", "marked", "model_calls"
+    }  # fmt: skip
+    assert "our notes" in answer["note"]
+
+
 def test_a_replay_without_the_recording_says_how_to_record(carrel: Carrel, folder: Path, tmp_path: Path) -> None:
     """Strict: no reply is made up."""
     ran = carrel("ask", "How is reward hacking studied in gridworlds?", "--keywords", "--replay", tmp_path, at=folder)
