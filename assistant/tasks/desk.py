@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.document import Document
-from assistant.errors import GatewayError
-from assistant.evidence import sources
+from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
+from assistant.evidence import Evidence, gathered, sources
 from assistant.gateway import Check, Gateway, Message, Parsed, Request
 from assistant.settings import Settings
 from assistant.wording import FOLDER, block, render
@@ -61,6 +61,32 @@ class Desk:
         by_label = {item[0].label: job for item, job in zip(items, jobs, strict=True)}
         for request, outcome in self.gateway.structured_all(items, self.again):
             yield by_label[request.label], outcome
+
+    def read_packs(
+        self,
+        papers: Sequence[Paper],
+        asked: "Callable[[Evidence], tuple[Request, type[T], Check[T] | None]]",
+        keep: "Callable[[Evidence, Parsed[T]], list[str]]",
+        on_done: Callable[[int, int], None],
+    ) -> list[str]:
+        """Reads the papers pack by pack and keeps each reply as it comes; what failed, by key.
+
+        A reply that cannot be used fails its pack alone. A refused key or a spent budget is raised when what came
+        before it is kept.
+        """
+        jobs = [gathered(self.library, pack) for pack in packs(papers)]
+        failed: list[str] = []
+        last: GatewayError | None = None
+        for done, (evidence, outcome) in enumerate(self.structured_all(jobs, asked), 1):
+            if isinstance(outcome, GatewayError):
+                failed += [f"{key}: {outcome}" for key in evidence.keys]
+                last = outcome
+            else:
+                failed += keep(evidence, outcome)
+            on_done(done, len(jobs))
+        if isinstance(last, BudgetReached | KeyOrQuota):
+            raise last
+        return failed
 
     def finished(self, document: Document) -> Document:
         """The document with its sources from the library, and what this run asked and paid."""

@@ -9,12 +9,11 @@ from pydantic import BaseModel, Field
 
 from assistant import stored
 from assistant.document import Cell, Column, Coverage, Document, Problem, Report, Row, Status
-from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
-from assistant.evidence import Evidence, Shown, gathered, label_list
+from assistant.evidence import Evidence, Shown, label_list
 from assistant.gateway import Check, Parsed, Request
 from assistant.grounding import cites_of, free_form, label_problems
 from assistant.numbers import missing
-from assistant.tasks.desk import Desk, label_for, packs
+from assistant.tasks.desk import Desk, label_for
 from store.keys import slug
 from store.library import Library
 from store.paper import Paper
@@ -46,19 +45,12 @@ class PackReply(BaseModel):
 
 def fill(desk: Desk, name: str, columns: Sequence[Column], papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
     """The table, after asking for the cells that are not stored yet: a pack of papers a call, all columns at once."""
-    waiting = [paper for paper in papers if missing_columns(desk.library, name, columns, paper)]
-    jobs = [gathered(desk.library, pack) for pack in packs(waiting)]
-    failed: list[str] = []
-    last: GatewayError | None = None
-    for done, (evidence, outcome) in enumerate(desk.structured_all(jobs, lambda evidence: _asked(desk, name, columns, evidence)), 1):
-        if isinstance(outcome, GatewayError):
-            failed += [f"{key}: {outcome}" for key in evidence.keys]
-            last = outcome
-        else:
-            failed += _kept(desk.library, name, columns, evidence, outcome)
-        on_done(done, len(jobs))
-    if isinstance(last, BudgetReached | KeyOrQuota):
-        raise last
+    failed = desk.read_packs(
+        [paper for paper in papers if missing_columns(desk.library, name, columns, paper)],
+        lambda evidence: _asked(desk, name, columns, evidence),
+        lambda evidence, reply: _kept(desk.library, name, columns, evidence, reply),
+        on_done,
+    )
     return desk.finished(document(desk.library, name, columns, papers, failed))
 
 

@@ -13,11 +13,11 @@ from pydantic import BaseModel, Field
 
 from assistant import stored
 from assistant.document import Assignment, Coverage, Document, Node, Problem, Report, Unassigned
-from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, ReplyUnusable
+from assistant.errors import ReplyUnusable
 from assistant.evidence import Evidence, gathered, label_list
 from assistant.gateway import Check, Request
 from assistant.grounding import cites_of, free_form, label_problems
-from assistant.tasks.desk import Desk, label_for, packs
+from assistant.tasks.desk import Desk, label_for
 from store.keys import slug
 from store.library import Library
 from store.normalize import folded
@@ -100,19 +100,12 @@ def grow(desk: Desk, name: str, facet: str, papers: Sequence[Paper]) -> Tree:
 def file_papers(desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
     """Every paper of the scope filed or unassigned; only those that have no place in this tree yet are asked about."""
     have = desk.library.catalog.findings(TASK, slug(name))
-    waiting = [paper for paper in papers if paper.key not in tree.filed and (tree.digest, paper.number) not in have]
-    jobs = [gathered(desk.library, pack) for pack in packs(waiting)]
-    failed: list[str] = []
-    last: GatewayError | None = None
-    for done, (evidence, outcome) in enumerate(desk.structured_all(jobs, lambda evidence: _asked(desk, name, tree, evidence)), 1):
-        if isinstance(outcome, GatewayError):
-            failed += [f"{key}: {outcome}" for key in evidence.keys]
-            last = outcome
-        else:
-            _keep(desk.library, name, tree, evidence, outcome.value)
-        on_done(done, len(jobs))
-    if isinstance(last, BudgetReached | KeyOrQuota):
-        raise last
+    failed = desk.read_packs(
+        [paper for paper in papers if paper.key not in tree.filed and (tree.digest, paper.number) not in have],
+        lambda evidence: _asked(desk, name, tree, evidence),
+        lambda evidence, reply: _kept(desk.library, name, tree, evidence, reply.value),
+        on_done,
+    )
     return desk.finished(document(desk.library, name, tree, papers, failed))
 
 
@@ -236,14 +229,15 @@ def _faults(place: PlaceReply, tree: Tree, evidence: Evidence) -> list[str]:
     return said
 
 
-def _keep(library: Library, name: str, tree: Tree, evidence: Evidence, reply: PlacesReply) -> None:
-    """Stores each paper's places; one whose place cannot stand is kept as unassigned with the rule and reason."""
+def _kept(library: Library, name: str, tree: Tree, evidence: Evidence, reply: PlacesReply) -> list[str]:
+    """Stores each paper's places; one whose place cannot stand is kept as unassigned with the rule. Returns failures."""
     given = {place.paper: place for place in reply.papers}
     with library.catalog.writing():
         for shown in evidence.papers:
             if place := given.get(shown.number):
                 places = stored.dump(_assignments(shown.paper.key, place, tree, evidence))
                 library.catalog.keep_finding(TASK, slug(name), tree.digest, shown.paper.number, places)
+    return [f"{shown.paper.key}: no place in the reply" for shown in evidence.papers if shown.number not in given]
 
 
 def _assignments(key: str, place: PlaceReply, tree: Tree, evidence: Evidence) -> list[Assignment]:
