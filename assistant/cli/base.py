@@ -180,16 +180,23 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table a person can read: column names with their style, then rows; as wide as the terminal."""
+def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> None:
+    """A table a person can read, as wide as the terminal.
+
+    `columns` are names with how they are set: "whole" is never cut, "rest" takes what room is left and is cut, a number
+    is the most characters shown; anything else is folded.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for name, style in columns.items():
-        style, _, fold = style.partition("|")
-        table.add_column(name, style=style or None, overflow="fold" if fold == "fold" else "ellipsis", no_wrap=fold == "nowrap")
+    table = Table(header_style="bold", box=None, pad_edge=False, expand="rest" in columns.values())
+    for name, setting in columns.items():
+        widest = int(setting) if setting.isdigit() else None
+        folds = setting not in {"whole", "rest"} and widest is None
+        table.add_column(
+            name, no_wrap=not folds, overflow="fold" if folds else "ellipsis", ratio=1 if setting == "rest" else None, max_width=widest
+        )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140"))

@@ -95,4 +95,4 @@ def settings(context: Context) -> None:
     for setting in SETTINGS:
         field = setting.name.replace(".", "_")
         rows.append([setting.name, str(getattr(now, field)), now.origins.get(field, "default"), setting.variable, setting.help])
-    print_table({"setting": "cyan", "value": "", "from": "dim", "variable": "dim", "what it does": ""}, rows)
+    print_table({"setting": "whole", "value": "30", "from": "whole", "variable": "whole", "what it does": ""}, rows)

@@ -156,7 +156,7 @@ def papers(context: Context, /, duplicates: bool, as_json: bool, **filters: obje
         print_json([paper_json(paper) for paper in found])
     else:
         rows = [[paper.key, _date(paper), paper.name, _authors(paper), _whence(paper)] for paper in found]
-        print_table({"key": "cyan|fold", "date": "|nowrap", "title": "|nowrap", "authors": "|nowrap", "from": "dim|nowrap"}, rows)
+        print_table({"key": "whole", "date": "whole", "title": "rest", "authors": "26", "from": "20"}, rows)
         click.echo(f"{len(found)} papers")
 
 

@@ -211,7 +211,7 @@ def _finish(context: Context, document: Document, *, as_json: bool, formats: tup
 
 def _print_table(document: Document) -> None:
     rows = [[row.key, *(shown(row.cells.get(column.id)) for column in document.columns)] for row in document.rows]
-    print_table({"key": "cyan|fold"} | {column.name: "|fold" for column in document.columns}, rows)
+    print_table({"key": "whole"} | dict.fromkeys([column.name for column in document.columns], ""), rows)
 
 
 def _print_tree(document: Document) -> None:

@@ -46,6 +46,16 @@ def test_papers_as_json_has_the_promised_fields(carrel: Carrel, folder: Path) ->
     assert {source["kind"] for paper in papers for source in paper["sources"]} == {"note"}
 
 
+@pytest.mark.parametrize("width", ["80", "120", "200"])
+def test_the_list_of_papers_shows_every_key_whole(carrel: Carrel, folder: Path, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    """Whatever the width of the terminal, a key can be read and copied; the title takes what room is left."""
+    monkeypatch.setenv("COLUMNS", width)
+    shown = carrel("papers", at=folder).out
+    keys = {paper["key"] for paper in json.loads(carrel("papers", "--json").out)}
+    assert keys <= {line.split(" ")[0] for line in shown.splitlines()}
+    assert all(len(line) <= int(width) for line in shown.splitlines())
+
+
 def test_search_as_json_has_the_promised_shape(carrel: Carrel, folder: Path) -> None:
     """Hits with a score, the rankings that found them, and a passage with its sentences."""
     found = json.loads(carrel("search", "reward hacking in code generation", "--json", at=folder).out)
