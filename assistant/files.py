@@ -4,6 +4,7 @@ import os
 import time
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from assistant.document import Column, Node
@@ -41,7 +42,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # there may be no folder to unlink it from
+            part.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another place with --output") from error
 
 
@@ -82,22 +84,24 @@ def read_columns(path: Path) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def columns_toml(columns: Sequence[Column]) -> str:
-    """Columns as the file that a person edits."""
+def with_columns(text: str, columns: Sequence[Column]) -> str:
+    """The text of a file of columns with these put in, each in the place of one of its id; comments are kept."""
     import tomlkit
+    from tomlkit.items import AoT
 
-    document = tomlkit.document()
-    document.add(tomlkit.comment("Columns of this table. Change a question and only that column is filled anew."))
-    array = tomlkit.aot()
+    document = tomlkit.parse(text or "# Columns of this table. Change a question and only that column is filled anew.\n")
+    array = document.get("column")
+    if not isinstance(array, AoT):
+        array = tomlkit.aot()
+        document["column"] = array
     for column in columns:
         table = tomlkit.table()
         table.update({"id": column.id, "name": column.name, "question": column.question, "type": column.type})
-        if column.unit:
-            table["unit"] = column.unit
-        if column.vocabulary:
-            table["vocabulary"] = list(column.vocabulary)
-        array.append(table)
-    document.add("column", array)
+        places = [at for at, old in enumerate(array) if str(old.get("id") or slug(str(old.get("name", "")))) == column.id]
+        if places:
+            array[places[0]] = table
+        else:
+            array.append(table)
     return tomlkit.dumps(document)
 
 

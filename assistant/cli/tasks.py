@@ -16,7 +16,7 @@ from assistant.document import Column, Document
 from assistant.errors import NoModel, UsageError
 from assistant.export import written
 from assistant.export.markdown import sentence, shown
-from assistant.files import columns_toml, plan_file, read_columns, read_tree, table_file, taxonomy_file, tree_toml, write_kept
+from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, tree_toml, with_columns, write_kept
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
@@ -184,18 +184,24 @@ def _price(wanted: Asking, papers: Sequence[Paper], more: int = 0) -> None:
 def _columns(context: Context, name: str, columns_from: Path | None, given: tuple[str, ...]) -> tuple[Column, ...]:
     """The columns of the table's file, after those given were written to it."""
     path = table_file(context.folder, name)
-    columns = list(read_columns(columns_from)) if columns_from else list(read_columns(path)) if path.exists() else []
-    for text in given:
-        found = COLUMN.fullmatch(text.strip())
-        if found is None:
-            raise UsageError(f"--column {text!r}: write 'Name: question', or 'Name (number): question'")
-        column = Column(slug(found["name"]), found["name"].strip(), found["question"].strip(), found["type"] or "text")
-        columns = [*(one for one in columns if one.id != column.id), column]
-    if not columns:
+    source = columns_from or (path if path.exists() else None)
+    text = source.read_text("utf-8") if source else ""
+    if given:
+        text = with_columns(text, [_column(words) for words in given])
+    if not text:
         raise UsageError(f"the table {name!r} has no columns yet: give --columns FILE, or --column 'Name: question' for each")
+    if columns_from:
+        read_columns(columns_from)
     if columns_from or given:
-        write_kept(path, columns_toml(columns))
+        write_kept(path, text)
     return read_columns(path)
+
+
+def _column(words: str) -> Column:
+    found = COLUMN.fullmatch(words.strip())
+    if found is None:
+        raise UsageError(f"--column {words!r}: write 'Name: question', or 'Name (number): question'")
+    return Column(slug(found["name"]), found["name"].strip(), found["question"].strip(), found["type"] or "text")
 
 
 def _finish(context: Context, document: Document, *, as_json: bool, formats: tuple[str, ...], output: Path | None) -> None:
