@@ -1,7 +1,7 @@
 """What every task returns: statements with anchors and checks, cells, nodes, a coverage sheet and an integrity report."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Status = Literal["stated", "absent", "not stated", "full text needed"]
@@ -187,7 +187,7 @@ class Document:
         """The keys that are cited anywhere, in order of key."""
         return tuple(sorted({cite.key for cite in self.cites()}))
 
-    def keys(self) -> frozenset[str]:
+    def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""
         filed = {one.key for one in self.assignments} | {one.key for one in self.unassigned}
         return frozenset(self.cited()) | {row.key for row in self.rows} | filed
@@ -201,6 +201,26 @@ class Document:
                 yield from cell.cites
         for assignment in self.assignments:
             yield from assignment.cites
+
+    def renamed(self, names: Mapping[str, str]) -> "Document":
+        """The same document with the papers of `names` under other keys."""
+
+        def cites(old: tuple[Cite, ...]) -> tuple[Cite, ...]:
+            return tuple(replace(cite, key=names.get(cite.key, cite.key)) for cite in old)
+
+        return replace(
+            self,
+            sections=tuple(
+                replace(section, statements=tuple(replace(one, cites=cites(one.cites)) for one in section.statements))
+                for section in self.sections
+            ),
+            rows=tuple(
+                replace(row, cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in row.cells.items()}) for row in self.rows
+            ),
+            assignments=tuple(
+                replace(one, key=names.get(one.key, one.key), cites=cites(one.cites)) for one in self.assignments
+            ),
+        )
 
     def rests_on_notes(self) -> bool:
         """Whether any quote is from a note and not from the authors' abstract."""

@@ -102,8 +102,13 @@ class Desk:
 
 
 def with_sources(library: Library, document: Document) -> Document:
-    """The document with what the library says of every paper in it."""
-    return replace(document, sources=sources(library, document.keys()))
+    """The document under the present keys of its papers, with what the library says of each.
+
+    What was read is stored with the key of its day; an imported key may have replaced it since.
+    """
+    names = {key: library.paper(key).key for key in document.mentioned()}
+    present = document.renamed(names) if any(old != new for old, new in names.items()) else document
+    return replace(present, sources=sources(library, present.mentioned()))
 
 
 def packs(papers: Sequence[Paper], size: int = PACK) -> list[tuple[Paper, ...]]:

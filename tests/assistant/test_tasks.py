@@ -12,7 +12,7 @@ from assistant.gateway import Gateway, Reply, Request, Usage
 from assistant.plan import plan_markdown, read_plan
 from assistant.settings import Settings
 from assistant.tasks import ask, draft, table, taxonomy
-from assistant.tasks.desk import Desk
+from assistant.tasks.desk import Desk, with_sources
 from store.keys import slug
 from store.library import Library
 from store.paper import Paper
@@ -142,6 +142,16 @@ def test_a_table_is_filled_once(at: Callable[[ByHand], Desk], library: Library) 
     assert len(model.asked) == 1
     edited = (COLUMNS[0], Column("score", "Score", "Which score, in percent?", "number"))
     assert table.missing_columns(library, "t", edited, three(library)[0]) == [edited[1]]
+
+
+def test_what_was_read_under_an_old_key_is_shown_under_the_present_one(at: Callable[[ByHand], Desk], library: Library) -> None:
+    """An imported key replaces a made-up one; the cells read before go on under it."""
+    paper = library.paper("agentrlvr2025")
+    table.fill(at(ByHand(lambda _: pack(good, 1))), "t", COLUMNS, [paper], nobody)
+    library.add_text(f"@misc{{Mine25, title={{{paper.title}}}, doi={{10.1/x}}}}".encode(), "mine.bib")
+    document = with_sources(library, table.document(library, "t", COLUMNS, [library.paper("Mine25")]))
+    assert document.rows[0].key == document.rows[0].cells["method"].cites[0].key == "Mine25"
+    assert set(document.sources) == {"Mine25"}
 
 
 def test_a_cell_that_cites_another_paper_loses_its_value(at: Callable[[ByHand], Desk], library: Library) -> None:
