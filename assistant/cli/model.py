@@ -13,7 +13,7 @@ from assistant.cli.base import Context, note
 from assistant.document import NOTE_WARNING, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
 from assistant.export.markdown import summary
-from assistant.gateway import Gateway, open_gateway
+from assistant.gateway import Gateway, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
 from assistant.tasks.desk import Desk
 from store.library import Library
@@ -108,11 +108,16 @@ def _confirm_address(settings: Settings) -> None:
     trust(settings)
 
 
-def confirm_price(wanted: Asking, calls: int, characters: int) -> None:
-    """Says what a task with more than a few calls will ask, and asks; raises UsageError where nobody can answer."""
+def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int, tokens_out: int) -> None:
+    """Says what a task with more than a few calls will ask, and asks; raises UsageError where nobody can answer.
+
+    Tokens in are a quarter of the characters, tokens out a guess from earlier runs; both are said to be about right.
+    """
     if wanted.replay or calls <= FEW_CALLS:
         return
-    price = f"about {calls} calls, {characters // 4:,} tokens in; the price depends on the model (`carrel cost` says what was paid)"
+    cost = gateway.price(Usage(characters // 4, tokens_out))
+    money = "price unknown" if cost is None else f"about {cost:.2f} US dollars"
+    price = f"about {calls} calls, {characters // 4:,} tokens in, {tokens_out:,} out, {money}"
     if wanted.yes:
         note(price)
     elif sys.stdin.isatty() and sys.stderr.isatty():

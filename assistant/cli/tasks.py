@@ -20,7 +20,7 @@ from assistant.files import plan_file, read_columns, read_tree, table_file, taxo
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
-from assistant.tasks.desk import PACK, with_sources
+from assistant.tasks.desk import PACK, Desk, with_sources
 from store.keys import slug
 from store.library import Library
 from store.paper import Paper
@@ -29,6 +29,8 @@ from store.search import Scope
 if TYPE_CHECKING:
     from assistant.tasks.draft import Plan
 
+WORDING, LONG_REPLY = 3_000, 2_000
+"""Characters of a prompt that are not papers, and tokens of a tree or a plan; for the price that is said before."""
 COLUMN = re.compile(r"(?P<name>[^:=?]+?)\s*(?:\((?P<type>[a-z/]+)\))?\s*[:=]\s*(?P<question>.+)")
 
 
@@ -171,14 +173,17 @@ def table(
     else:
         with desk(context, wanted, keywords_only=True) as at, progress("reading papers") as bar:
             papers = at.library.papers(scope)
-            _price(wanted, [paper for paper in papers if task.missing_columns(at.library, name, columns, paper)])
+            waiting = [paper for paper in papers if task.missing_columns(at.library, name, columns, paper)]
+            _price(at, wanted, waiting, each=40 * len(columns))
             document = task.fill(at, name, columns, papers, bar)
     _finish(context, document, as_json=as_json, formats=formats, output=output)
 
 
-def _price(wanted: Asking, papers: Sequence[Paper], more: int = 0) -> None:
+def _price(at: Desk, wanted: Asking, papers: Sequence[Paper], each: int, more: int = 0) -> None:
+    """Says the price of reading papers in packs at about `each` tokens out a paper, and of `more` calls over all of them."""
     calls = -(-len(papers) // PACK) + more
-    confirm_price(wanted, calls, sum(len(paper.abstract) for paper in papers) + 3000 * calls)
+    characters = (1 + more) * sum(len(paper.abstract) for paper in papers) + WORDING * calls
+    confirm_price(at.gateway, wanted, calls, characters, each * len(papers) + LONG_REPLY * more)
 
 
 def _columns(context: Context, name: str, columns_from: Path | None, given: tuple[str, ...]) -> tuple[Column, ...]:
@@ -286,7 +291,7 @@ def taxonomy(
     else:
         with desk(context, wanted, keywords_only=True) as at, progress("filing papers") as bar:
             papers = at.library.papers(scope)
-            _price(wanted, papers, more=0 if path.exists() else 1)
+            _price(at, wanted, papers, each=60, more=0 if path.exists() else 1)
             if path.exists():
                 document = task.file_papers(at, name, task.Tree(*read_tree(path)), papers, bar)
             else:
@@ -347,7 +352,8 @@ def draft(
     with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
         papers = at.library.papers(scope)
         if not path.exists():
-            confirm_price(wanted, 1 + paragraphs, 3 * sum(len(paper.abstract) for paper in papers))
+            characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (1 + paragraphs)
+            confirm_price(at.gateway, wanted, 1 + paragraphs, characters, LONG_REPLY + 400 * paragraphs)
             tree_path = taxonomy_file(context.folder, tree_name) if tree_name else None
             tree = trees.document(at.library, tree_name or "", trees.Tree(*read_tree(tree_path)), papers) if tree_path else None
             made = task.plan(at, name, topic or name, papers, paragraphs, tree)

@@ -67,6 +67,10 @@ class Gateway:
         known = [cost for cost in self._costs if cost is not None]
         return sum(known) if len(known) == len(self._costs) else None
 
+    def price(self, usage: Usage) -> float | None:
+        """What so many tokens would cost in US dollars at list price; None where that is not known, as in a replay."""
+        return self._provider.price(usage) if self._provider else None
+
     def complete(self, request: Request) -> Reply:
         """The whole reply to one request."""
         return self._run(self._model.complete(request))

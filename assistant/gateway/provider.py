@@ -117,6 +117,11 @@ class LiteLLM:
             await _closed(response)
         yield usable(self._gathered(response, pieces))
 
+    def price(self, usage: Usage) -> float | None:
+        """What so many tokens would cost in US dollars at list price; None where the price is not known."""
+        self._load()
+        return self._priced(usage)
+
     async def close(self) -> None:
         """Close the connections kept open for the next call."""
         if self._litellm is not None:

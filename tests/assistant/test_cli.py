@@ -124,6 +124,18 @@ def test_what_cannot_be_done_says_why_and_what_to_do(carrel: Carrel, folder: Pat
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize(("model", "money"), [("openai/nobody-knows-it", "price unknown"), ("openai/gpt-5-mini", "US dollars")])
+def test_the_price_is_said_before_many_calls(carrel: Carrel, folder: Path, model: str, money: str) -> None:
+    """Without a terminal and without --yes nothing is asked: the price is printed, and the exit code is 2."""
+    words = ("draft", "d", "--topic", "rewards", "--paragraphs", "6", "--model", model)
+    ran = carrel(*words, at=folder)
+    assert ran.code == 2
+    assert "about 7 calls" in ran.err
+    assert money in ran.err
+    assert "--yes" in ran.err
+    assert not (folder / "drafts" / "d.plan.md").exists()
+
+
 def test_outside_a_library_every_command_says_so(carrel: Carrel, tmp_path: Path) -> None:
     """And how to make one."""
     ran = carrel("papers", at=tmp_path)
