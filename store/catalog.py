@@ -88,8 +88,12 @@ class Catalog:
         steps = sorted((step for step in files("store").joinpath("migrations").iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
         if done > len(steps):
             raise LibraryNotFound(f"{self.path}: written by a newer Carrel (schema {done}); install that version to open it")
-        for number, step in enumerate(steps[done:], done + 1):
-            with self.writing():
+        if done == len(steps):
+            return
+        with self.writing():
+            # Asked again inside: another process may have made the tables since.
+            done = self._db.execute("PRAGMA user_version").fetchone()[0]
+            for number, step in enumerate(steps[done:], done + 1):
                 for statement in _statements(step.read_text("utf-8")):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version={number}")
@@ -162,7 +166,7 @@ class Catalog:
 
     def _contradicting(self, numbers: Sequence[int]) -> bool:
         records = [self._merged(number)[0] for number in numbers]
-        return any(not duplicates.same_work(a, b) for at, a in enumerate(records) for b in records[at + 1 :])
+        return any(duplicates.contradict(a, b) for at, a in enumerate(records) for b in records[at + 1 :])
 
     def _new_paper(self, record: Record) -> int:
         key = free_key(imported_key(record) or made_up_key(record), self._has_key)
@@ -185,12 +189,9 @@ class Catalog:
         """A record that two papers share makes them one: the elder keeps its number, and all keys go on working."""
         elder, *others = sorted(numbers)
         for other in others:
-            for table in ("source", "alias", "text"):
+            for table in ("source", "alias", "text", "finding", "tag"):
                 self._db.execute(f"UPDATE OR IGNORE {table} SET paper = ? WHERE paper = ?", (elder, other))  # noqa: S608  fixed names
-            self._db.execute("UPDATE OR IGNORE finding SET paper = ? WHERE paper = ?", (elder, other))
-            self._db.execute("UPDATE OR IGNORE tag SET paper = ? WHERE paper = ?", (elder, other))
             self._db.execute("DELETE FROM words WHERE rowid = ?", (other,))
-            self._db.execute("DELETE FROM text WHERE paper = ?", (other,))
             self._db.execute("DELETE FROM paper WHERE number = ?", (other,))
 
     def _merged(self, number: int) -> tuple[Record, Kind]:
@@ -230,7 +231,7 @@ class Catalog:
         self._db.execute("UPDATE text SET shown = 0 WHERE paper = ?", (number,))
         for role, language, characters in _texts(record):
             row = self._db.execute(
-                "SELECT id FROM text WHERE paper = ? AND role = ? AND language = ? AND characters = ?",
+                "SELECT id FROM text WHERE paper = ? AND role = ? AND language = ? AND characters = ? ORDER BY id",
                 (number, role, language, characters),
             ).fetchone()
             if row:

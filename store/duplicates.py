@@ -26,16 +26,26 @@ def fingerprints(record: Record) -> list[tuple[str, str]]:
 
 
 def same_work(a: Record, b: Record) -> str:
-    """Why two records are one work, or nothing."""
+    """Why two records are one work, or nothing. An equal identifier decides before one that differs."""
     for kind in IDENTIFYING:
-        one, other = a.identifiers.get(kind), b.identifiers.get(kind)
-        if one and other:
-            if identifier(kind, one) == identifier(kind, other):
-                return f"same {kind}"
-            return ""
+        if _identified(a, kind) and _identified(a, kind) == _identified(b, kind):
+            return f"same {kind}"
+    if contradict(a, b):
+        return ""
     if a.title and b.title:
         return _same_by_title(a, b)
     return "same abstract" if a.abstract and _ratio(a.abstract, b.abstract) >= NEAR_TITLE else ""
+
+
+def contradict(a: Record, b: Record) -> bool:
+    """Whether two records name different identifiers of one kind, and none that is equal."""
+    pairs = [(_identified(a, kind), _identified(b, kind)) for kind in IDENTIFYING]
+    named = [(one, other) for one, other in pairs if one and other]
+    return bool(named) and all(one != other for one, other in named)
+
+
+def _identified(record: Record, kind: str) -> str:
+    return identifier(kind, record.identifiers.get(kind, ""))
 
 
 def _same_by_title(a: Record, b: Record) -> str:
@@ -49,7 +59,8 @@ def _same_by_title(a: Record, b: Record) -> str:
 def _ratio(one: str, other: str) -> float:
     from rapidfuzz import fuzz
 
-    return float(fuzz.ratio(folded(one), folded(other)))
+    first, second = folded(one), folded(other)
+    return float(fuzz.ratio(first, second)) if first and second else 0.0
 
 
 def merged(records: Sequence[tuple[Record, Kind]]) -> tuple[Record, Kind]:

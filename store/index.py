@@ -72,12 +72,14 @@ class Index:
 
     def nearest(self, query: str, count: int) -> list[Near]:
         """The `count` passages nearest to the query; raises IndexUnusable when the index is not provably good."""
-        if self._collection is None:
-            if not self.is_good():
-                raise IndexUnusable(f"{self.folder}: the index is not that of the present library; run `carrel index`")
-            self._collection = self._client().get_collection(NAME, embedding_function=None)
+        if not self.is_good():
+            self._collection = None
+            raise IndexUnusable(f"{self.folder}: the index is not that of the present library; run `carrel index`")
         papers = {passage.id: passage.paper for passage in self._catalog.passages()}
-        found = self._collection.query(query_embeddings=self._embedder.embed([query]), n_results=count, include=["distances"])
+        with self._distrusted():
+            self._collection = self._collection or self._client().get_collection(NAME, embedding_function=None)
+            vector = self._embedder.embed([query])
+            found = self._collection.query(query_embeddings=vector, n_results=count, include=["distances"])
         distances = (found["distances"] or [[]])[0]
         near = [Near(int(id_), papers[int(id_)], 1 - float(far)) for id_, far in zip(found["ids"][0], distances, strict=True)]
         return sorted(near, key=lambda one: (-round(one.cosine, 4), one.passage))
@@ -104,6 +106,17 @@ class Index:
 
         self._collection = None
         SharedSystemClient.clear_system_cache()
+
+    @contextmanager
+    def _distrusted(self) -> Iterator[None]:
+        """Whatever Chroma raises over a damaged folder, a panic of its core among it, means that the scan must answer."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            self._collection = None
+            raise IndexUnusable(f"{self.folder}: Chroma cannot read it ({type(error).__name__}); run `carrel index`") from error
 
     @contextmanager
     def _owned(self) -> Iterator[None]:

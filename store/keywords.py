@@ -20,7 +20,7 @@ WEIGHTS = (3.0, 1.0, 1.0)
 STOP = frozenset(
     ["a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "in", "into", "is", "it", "its", "may", "of", "on", "or", "our", "should", "so", "such", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "paper", "papers", "any"]
 )
-DEEPEST = 1_000
+DEEPEST, NO_LIMIT = 1_000, -1
 
 
 def indexed_words(record: Record) -> tuple[str, str, str]:
@@ -52,10 +52,10 @@ def match(words: Iterable[str]) -> str:
     return " OR ".join(f'"{word}"' for word in words)
 
 
-def ranking(catalog: "Catalog", query: str) -> list[tuple[int, float]]:
-    """(paper, BM25) of the papers that hold a word of the query, best first."""
+def ranking(catalog: "Catalog", query: str, *, everything: bool = False) -> list[tuple[int, float]]:
+    """(paper, BM25) of the papers that hold a word of the query, best first: the best thousand, or `everything`."""
     words = query_words(query)
-    return catalog.ranked(match(words), WEIGHTS, DEEPEST) if words else []
+    return catalog.ranked(match(words), WEIGHTS, NO_LIMIT if everything else DEEPEST) if words else []
 
 
 def shares(catalog: "Catalog", query: str, papers: Iterable[int]) -> dict[int, float]:

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 
-COMMAND = re.compile(r"\\[a-zA-Z]+\*?|[{}$]")
+COMMAND = re.compile(r"\\[a-zA-Z]+\*?")
+BRACE = re.compile(r"[{}$]")
 NOT_WORD = re.compile(r"[\W_]+")
 VERSION = re.compile(r"v\d+$")
 PARTICLES = frozenset({"de", "der", "den", "van", "von", "la", "le", "du", "di", "da", "dos", "del", "bin", "al"})
@@ -15,7 +16,7 @@ EMPTY_WORDS = frozenset(
 
 def folded(text: str) -> str:
     """Lower case without accents, punctuation and LaTeX commands, one space between words; Chinese is kept."""
-    plain = unicodedata.normalize("NFKD", COMMAND.sub(" ", text).casefold())
+    plain = unicodedata.normalize("NFKD", BRACE.sub("", COMMAND.sub(" ", text)).casefold())
     letters = "".join(char for char in plain if not unicodedata.combining(char))
     return unicodedata.normalize("NFC", NOT_WORD.sub(" ", letters).strip())
 

@@ -48,7 +48,7 @@ class Scope:
             ("EXISTS (SELECT 1 FROM json_each(fields, '$.categories') WHERE value = ? OR value LIKE ? || '.%')", self.categories),
             ("EXISTS (SELECT 1 FROM tag WHERE tag.paper = number AND tag = ?)", self.tags),
             ("status = ?", self.statuses),
-            ("EXISTS (SELECT 1 FROM source WHERE source.paper = number AND (file = ? OR file LIKE '%/' || ?))", self.sources),
+            ("EXISTS (SELECT 1 FROM source WHERE source.paper = number AND (file = ? OR substr(file, -length(?) - 1) = '/' || ?))", self.sources),
         ):
             if wanted:
                 conditions.append(f"({' OR '.join([condition] * len(wanted))})")
@@ -72,7 +72,7 @@ class Hit:
 
 def keyword_scores(catalog: Catalog, query: str, papers: Collection[int] | None) -> dict[int, float]:
     """BM25 of each paper over the query's best, between 0 and 1."""
-    found = [(paper, score) for paper, score in keywords.ranking(catalog, query) if papers is None or paper in papers]
+    found = [(paper, score) for paper, score in keywords.ranking(catalog, query, everything=papers is not None) if papers is None or paper in papers]
     best = max((score for _, score in found), default=0.0)
     return {paper: max(score, 0.0) / best for paper, score in found} if best > 0 else {}
 

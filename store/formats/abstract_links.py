@@ -10,6 +10,7 @@ NAME = "abstract-links"
 LINK = re.compile(r"https?://\S+")
 DOI = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IGNORECASE)
 CUT_ARXIV = re.compile(r"arxiv\.org/(?:abs|pdf)/(\d{4}\.\d{0,4}|[\d.]*)$")
+BEGINNINGS = ("https://arxiv.org/abs/", "https://arxiv.org/pdf/", "https://doi.org/10.")
 SHORTEST_ABSTRACT = 80
 
 
@@ -46,7 +47,7 @@ def _close(lines: list[str], link: str, start: int, records: list[Record], refus
     cut = CUT_ARXIV.search(link)
     if not lines:
         refused.append(Refused(start, f"no abstract above the link {link}"))
-    elif cut and not is_arxiv_id(cut[1]):
+    elif (cut and not is_arxiv_id(cut[1])) or any(beginning.startswith(link) for beginning in BEGINNINGS):
         refused.append(Refused(start, f"the link {link} is cut off; copy the list again to have this record whole"))
     else:
         abstract = clean("\n".join(lines))

@@ -4,7 +4,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from store.formats.reading import Reading, arxiv_identifiers, is_arxiv_id
+from store.formats.reading import ARXIV_ID, Reading, arxiv_identifiers
 from store.formats.text import clean
 from store.paper import Record, Refused
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 NAME = "bibtex"
 ENTRY = re.compile(r"^\s*@\s*(\w+)\s*[{(]", re.MULTILINE)
 NOT_A_PAPER = frozenset({"comment", "string", "preamble"})
-MATH = re.compile(r"(\$[^$]+\$|\\\(.+?\\\))", re.DOTALL)
+MATH = re.compile(r"((?<!\\)\$[^$]+(?<!\\)\$|\\\(.+?\\\))", re.DOTALL)
+BARE_PERCENT = re.compile(r"(?<!\\)%")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 VENUE = ("journal", "journaltitle", "booktitle", "series", "school", "institution", "publisher")
 
@@ -80,7 +81,8 @@ def decoded(value: str) -> str:
 def _letters(part: str) -> str:
     from pylatexenc.latex2text import LatexNodes2Text
 
-    return str(LatexNodes2Text(keep_comments=True, math_mode="verbatim", strict_latex_spaces=True).latex_to_text(part))
+    whole = BARE_PERCENT.sub(r"\\%", part)  # in a field it is a sign, and begins no comment
+    return str(LatexNodes2Text(keep_comments=True, math_mode="verbatim", strict_latex_spaces=True).latex_to_text(whole))
 
 
 def _authors(field: str) -> tuple[str, ...]:
@@ -102,10 +104,20 @@ def _parted(field: str) -> list[str]:
 
 def _name(name: str) -> str:
     """`Family, Given` and `Family, Jr, Given` as they are printed; braces keep a corporate name whole."""
-    if name.strip().startswith("{") and name.strip().endswith("}"):
+    if _is_one_group(name.strip()):
         return name.strip()
     parts = [part.strip() for part in name.split(",")]
     return " ".join([*parts[2:], parts[0], parts[1]]) if len(parts) > 2 else " ".join(reversed(parts))
+
+
+def _is_one_group(name: str) -> bool:
+    """Whether the brace that opens a name is closed by the one that ends it: `{The ATLAS Collaboration}`."""
+    depth = 0
+    for at, char in enumerate(name):
+        depth += (char == "{") - (char == "}")
+        if depth == 0:
+            return at > 0 and at == len(name) - 1
+    return False
 
 
 def _date(fields: dict[str, str]) -> str:
@@ -121,11 +133,11 @@ def _date(fields: dict[str, str]) -> str:
 
 def _identifiers(fields: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    doi = re.search(r"10\.\d{4,9}/\S+", fields.get("doi", ""))
+    doi = re.search(r"10\.\d{4,9}/\S+", fields.get("doi", "").replace("\\_", "_"))
     if doi:
         found["doi"] = doi[0].rstrip("}.").lower()
-    eprint = re.sub(r"v\d+$", "", fields.get("eprint", ""))
-    if eprint and "arxiv" in fields.get("archiveprefix", fields.get("eprinttype", "arxiv")).lower() and is_arxiv_id(eprint):
+    eprint = re.sub(r"^arxiv:\s*|v\d+$", "", fields.get("eprint", ""), flags=re.IGNORECASE)
+    if "arxiv" in fields.get("archiveprefix", fields.get("eprinttype", "arxiv")).lower() and ARXIV_ID.fullmatch(eprint):
         found["arxiv"] = eprint
     found |= arxiv_identifiers(fields.get("url", "")) if "arxiv" not in found else {}
     return found | ({"url": fields["url"]} if fields.get("url") else {})

@@ -27,6 +27,7 @@ KEYWORD = re.compile(r"Keyword:\s*(.+)")
 PUBLISHED = re.compile(r"Arxiv 发布时间:\s*(\d{4}-\d{2}-\d{2})")
 CODE = re.compile(r"\(([a-z-]+(?:\.[A-Za-z-]+)?)\)\s*(?:;|$)")
 HAN = re.compile(r"[\u3400-\u9fff]")
+LABELS = ("- Authors:", "- Subjects:", "- Arxiv link:", "- Pdf link:", "- Abstract", "- 中文摘要")
 NO_RESULT = frozenset({"There is no result", "没有结果", "没有相关文章", "暂无相关文章"})
 TEXTS = frozenset({"Abstract", "中文摘要"})
 
@@ -40,6 +41,7 @@ class Entry:
     keyword: str
     lines: dict[str, list[str]] = field(default_factory=dict)
     raw: list[str] = field(default_factory=list)
+    is_cut: bool = False
 
 
 def matches(text: str) -> bool:
@@ -55,7 +57,7 @@ def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the re
     records: list[Record] = []
     refused: list[Refused] = []
     for entry in entries:
-        reason = _fault(entry, last=entry is entries[-1], bilingual=any("中文摘要" in other.lines for other in entries[:-1]))
+        reason = _fault(entry, last=entry is entries[-1], bilingual=any("中文摘要" in other.lines for other in entries))
         if reason:
             refused.append(Refused(entry.line, reason))
         else:
@@ -123,17 +125,23 @@ def _settle(entries: list[Entry], label: str, pending: list[tuple[int, str]], ke
 
 def _settle_end(entries: list[Entry], label: str, pending: list[tuple[int, str]]) -> None:
     """At the end of the file the lines after a text may be the title of a paper that was cut off."""
-    if label in TEXTS and len(pending) > 1 and not HAN.search(pending[1][1]):
-        _settle(entries, label, pending[:1], keep=0)
-        entries.append(Entry(pending[1][0], [line for _, line in pending[1:3]], ""))
+    is_cut_label = bool(pending) and any(full.startswith(pending[-1][1]) for full in LABELS)
+    rest = pending[:-1] if is_cut_label else pending
+    if not label and rest:
+        entries.append(Entry(rest[0][0], [line for _, line in rest[:2]], ""))
+    elif label in TEXTS and len(rest) > 1 and not HAN.search(rest[1][1]):
+        _settle(entries, label, rest[:1], keep=0)
+        entries.append(Entry(rest[1][0], [line for _, line in rest[1:3]], ""))
     else:
-        _settle(entries, label, pending, keep=0)
+        _settle(entries, label, rest, keep=0)
+        if entries and is_cut_label:
+            entries[-1].is_cut = True
 
 
 def _fault(entry: Entry, *, last: bool, bilingual: bool) -> str:
     """Why an entry cannot be taken, or nothing."""
     abstract = "\n".join(entry.lines.get("Abstract", []))
-    if last and (not abstract or not ends_whole(abstract) or (bilingual and not _translation_whole(entry))):
+    if last and (entry.is_cut or not abstract or not ends_whole(abstract) or (bilingual and not _translation_whole(entry))):
         return "the digest is cut off in this record; copy it again to have it whole"
     if not entry.titles and not abstract:
         return "neither a title nor an abstract"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from store.paper import Kind, Record, Refused
 
 ARXIV = re.compile(r"(?:arxiv\.org/(?:abs|pdf|html)/|arxiv:\s*)((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7}))(v\d+)?", re.IGNORECASE)
+ARXIV_ID = re.compile(r"\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7}")
 WHOLE = re.compile(r"""(?:[.!?。！？…][)\]"'”’»}$*]*|https?://\S+|[）)])$""")
 FIRST_OF_FIVE_DIGITS = 1501
 

@@ -49,9 +49,9 @@ CREATE TABLE text (
     language   TEXT NOT NULL,
     characters TEXT NOT NULL,
     cutter     TEXT NOT NULL,
-    shown      INTEGER NOT NULL,
-    UNIQUE (paper, role, language, characters)
+    shown      INTEGER NOT NULL
 );
+CREATE INDEX text_paper ON text (paper);
 
 -- Positions count characters (code points) from 0; sentence = characters[start:end].
 CREATE TABLE sentence (text INTEGER NOT NULL REFERENCES text ON DELETE CASCADE, number INTEGER NOT NULL,
