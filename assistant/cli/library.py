@@ -83,6 +83,7 @@ def add(context: Context, /, files: tuple[Path, ...], year: int | None, is_note:
     reports = []
     with progress("reading") as show:
         paths = _files(files)
+        reports += [FileReport(str(path), "", 0, 0, 0, (), f"{path}: a folder without files") for path in files if _is_empty(path)]
         for done, path in enumerate(paths, 1):
             kind = "note" if is_note else None
             if str(path) == "-":
@@ -93,6 +94,10 @@ def add(context: Context, /, files: tuple[Path, ...], year: int | None, is_note:
     with progress("embedding") as show:
         library.embed(show)
     _report(library, reports, as_json)
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not _files([path])
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

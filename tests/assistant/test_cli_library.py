@@ -122,7 +122,6 @@ def test_nothing_pasted_is_65(carrel: Carrel, empty: Library) -> None:
     assert "standard input" in ran.err
 
 
-@pytest.mark.xfail(strict=True, reason="a folder without files is not named")
 def test_an_empty_folder_is_65_and_is_named(carrel: Carrel, empty: Library, tmp_path: Path) -> None:
     """The message says which folder held nothing."""
     (tmp_path / "hollow").mkdir()

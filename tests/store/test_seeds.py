@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from store.embedding import HashEmbedder
-from store.formats import read_file
+from store.formats import read_bytes, read_file
 from store.library import Library
 from store.paper import Paper
 
@@ -144,3 +144,55 @@ def test_nothing_of_a_page_becomes_a_paper(seeds: list[Path], tmp_path: Path) ->
         assert paper.title not in {"new", "Subscribe", "Daily Papers"}
         assert "trending papers" not in paper.title.lower()
         assert len(paper.abstract) > 800
+
+
+def test_every_field_and_nearly_every_key_is_the_same_in_every_order(seeds: list[Path], tmp_path: Path) -> None:
+    """All that a paper says; of its keys only the letter that parts namesakes may fall to the other one."""
+
+    def said(paper: Paper) -> tuple[object, ...]:
+        identifiers, translations = sorted(paper.identifiers.items()), sorted(paper.translations.items())
+        known = (paper.title, paper.abstract, paper.authors, paper.author_count, paper.organization, paper.date, paper.date_inferred)
+        return (*known, tuple(identifiers), tuple(translations), paper.categories, paper.keywords, paper.language, paper.kind)
+
+    orders = [seeds, seeds[::-1], [seeds[2], seeds[0], seeds[3], seeds[1]]]
+    libraries = [library_of(tmp_path / str(at), order) for at, order in enumerate(orders)]
+    first, *others = [{said(paper): (paper.key, *paper.aliases) for paper in library.papers()} for library in libraries]
+    for other in others:
+        assert set(other) == set(first)
+        for paper, keys in first.items():
+            assert keys == other[paper] or [key.rstrip("ab") for key in keys] == [key.rstrip("ab") for key in other[paper]]
+        assert sum(keys != other[paper] for paper, keys in first.items()) <= 4
+
+
+def test_the_links_of_every_file_are_those_printed(seeds: list[Path]) -> None:
+    """Addresses as the page has them; a page without links gives no identifier but a handle."""
+    for record in read_file(of(seeds, "004")).records:
+        number = record.identifiers["arxiv"]
+        assert record.identifiers["url"] == f"https://arxiv.org/abs/{number}"
+        assert set(record.identifiers) == {"arxiv", "url", "pdf"}
+    assert {kind for record in read_file(of(seeds, "001")).records for kind in record.identifiers} == {"huggingface"}
+    assert not any(record.identifiers for record in read_file(of(seeds, "002")).records)
+
+
+def test_every_record_stands_at_its_line(seeds: list[Path]) -> None:
+    """The line of each record is that of its title, or of its abstract where there is none, and its raw text is the file's."""
+    for path in seeds:
+        lines = path.read_text("utf-8").splitlines()
+        whole = {line.strip() for line in lines}
+        for record in read_file(path).records:
+            assert lines[record.line - 1].strip() == (record.title or record.abstract)
+            assert all(line.strip() in whole for line in record.raw.splitlines())
+
+
+def test_a_seed_that_is_cut_off_keeps_its_whole_records(seeds: list[Path]) -> None:
+    """At a hundred places in each file: no record of another abstract than the whole file's, but for a cut behind a sentence."""
+    for path in seeds:
+        text = path.read_text("utf-8")
+        records = read_file(path).records
+        whole = {record.title or record.abstract: record.abstract for record in records}
+        for at in range(len(text) // 10, len(text), len(text) // 100):
+            reading = read_bytes(text[:at].encode(), path.name)
+            assert len(reading.refused) <= 1
+            for record in reading.records:
+                if not re.search(r"""[.!?。！？…)）][)\]"'”’»}$*]*\s*$""", text[:at]):
+                    assert whole.get(record.title or record.abstract) == record.abstract, f"{path.name} cut at {at}"
