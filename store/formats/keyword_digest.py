@@ -42,6 +42,7 @@ class Entry:
     lines: dict[str, list[str]] = field(default_factory=dict)
     raw: list[str] = field(default_factory=list)
     is_cut: bool = False
+    raw_to: int = 0
 
 
 def matches(text: str) -> bool:
@@ -101,6 +102,7 @@ def _labelled(entry: Entry, found: re.Match[str], number: int) -> tuple[str, lis
     label = "Authors" if found[1].startswith("Author") else found[1]
     entry.lines.setdefault(label, [])
     entry.raw.append(found[0])
+    entry.raw_to = number
     rest = found[2].removeprefix("Subjects:").strip()
     return label, [(number, rest)] if rest else []
 
@@ -119,7 +121,7 @@ def _settle(entries: list[Entry], label: str, pending: list[tuple[int, str]], ke
     split = len(pending) - keep
     if entries and label:
         entries[-1].lines[label] += [line for _, line in pending[:split]]
-        entries[-1].raw += [line for _, line in pending[:split]]
+        entries[-1].raw += [line for number, line in pending[:split] if number > entries[-1].raw_to]
     return pending[split:]
 
 

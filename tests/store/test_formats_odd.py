@@ -146,6 +146,12 @@ def test_a_digest_without_keywords_or_a_date() -> None:
     assert record.categories == ("cs.LG", "cs.RO")
 
 
+def test_the_raw_record_of_a_digest_is_what_stood_in_the_file() -> None:
+    """Line for line, nothing twice and nothing left out."""
+    (record,) = read(entry("Robots on Bridges")).records
+    assert record.raw == entry("Robots on Bridges").strip()
+
+
 # Lists
 
 

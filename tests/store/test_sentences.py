@@ -27,12 +27,15 @@ def test_the_cutter_finds_the_ends_that_a_person_marked() -> None:
     """At least 99 % of 383 marked ends are found, and at least 99 % of those found are marked."""
     said, marked, found, right = [], 0, 0, 0
     for path in MARKED:
+        before = (marked, found, right)
         for line in path.read_text("utf-8").splitlines():
             text, expected = ends(line)
             got = {sentence.end for sentence in cut(text)}
             marked, found, right = marked + len(expected), found + len(got), right + len(expected & got)
             said += [f"{path.name}: missed after {text[max(0, at - 30) : at]!r}" for at in sorted(expected - got)]
             said += [f"{path.name}: cut after {text[max(0, at - 30) : at]!r}" for at in sorted(got - expected)]
+        counts = [now - then for now, then in zip((marked, found, right), before, strict=True)]
+        said.append("{}: {} marked, {} found, {} of them right".format(path.name, *counts))
     assert marked >= 200
     assert right / marked >= 0.99, said
     assert right / found >= 0.99, said
