@@ -229,7 +229,7 @@ class Catalog:
 
     def _show_texts(self, number: int, record: Record) -> None:
         self._db.execute("UPDATE text SET shown = 0 WHERE paper = ?", (number,))
-        for role, language, characters in _texts(record):
+        for role, language, characters in _texts(replace(record, language=record.language or "en")):
             row = self._db.execute(
                 "SELECT id FROM text WHERE paper = ? AND role = ? AND language = ? AND characters = ? ORDER BY id",
                 (number, role, language, characters),

@@ -21,7 +21,11 @@ class Record:
     """What one place in one file says of one work; empty where it says nothing.
 
     `authors` are names as printed; `author_count` is known even where a page prints only a number. `date` is ISO, as
-    precise as known. `line` counts from 1; `raw` is the record as it stood in the file.
+    precise as known. `language` is that of title and abstract where the source says it. `identifiers` are by kind
+    (`doi`, `arxiv`, `pmid`, `pmcid`, `openalex`, `semanticscholar`, `url`, `pdf`, …); `details` are what else a
+    bibliography prints, under BibTeX's names (`volume`, `number`, `pages`, `publisher`, `editor`, `issn`, `isbn`, …).
+    `references` are the works it cites, as `doi:…`, `arxiv:…` or `openalex:…`; `notices` say that it is retracted or
+    superseded. `line` counts from 1; `raw` is the record as it stood in the file.
     """
 
     title: str = ""
@@ -34,11 +38,14 @@ class Record:
     date: str = ""
     date_inferred: bool = False
     venue: str = ""
-    language: str = "en"
+    language: str = ""
     translations: Mapping[str, Translation] = field(default_factory=dict)
     identifiers: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     line: int = 0
     raw: str = ""
 

@@ -1,59 +1,76 @@
 """A file → the papers it holds. The layout is found by content; a new one is a module here and a line in READERS."""
 
-import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 
 from store.errors import UnreadableFile
 from store.formats import abstract_links, bibtex, daily_papers, keyword_digest
-from store.formats.reading import Reading
-from store.formats.text import decoded
-
-
-class Reader(Protocol):
-    """A module that knows one layout."""
-
-    def matches(self, text: str) -> bool: ...
-
-    def read(self, text: str, year: int | None = None) -> Reading: ...
-
+from store.formats.file import SourceFile
+from store.formats.reading import Options, Reader, Reading
+from store.language import language_of
+from store.paper import Kind, Record, Refused
 
 READERS: tuple[Reader, ...] = (keyword_digest, daily_papers, bibtex, abstract_links)
 """In the order in which they are asked: the most telling layouts first."""
 
-EXPECTED = (
-    "expected a Daily Papers page, an arXiv keyword digest, abstracts each followed by a link, or a BibTeX file"
-)
-NOTE = re.compile(r"[#%]\s*carrel:\s*source\s*=\s*note\s*")
-LARGEST = 200 * 2**20
+EXPECTED = "expected a Daily Papers page, an arXiv keyword digest, abstracts each followed by a link, or a BibTeX file"
+LONGEST = {"title": 5_000, "abstract": 100_000}
+"""Characters; a field above that holds something else, such as a whole paper or what an unclosed quote swallowed."""
+MOST_AUTHORS = 20_000
+
+
+class Opened(NamedTuple):
+    """The layout that was found, whose words the texts are, and the papers, read as they are asked for."""
+
+    format: str
+    kind: Kind
+    items: Iterator[Record | Refused]
+
+
+def opened(file: SourceFile, options: Options | None = None) -> Opened:
+    """A file's layout and papers; raises UnreadableFile when it is of no known layout."""
+    reader = next((reader for reader in READERS if reader.matches(file)), None)
+    if reader is None:
+        raise UnreadableFile(f"{file.name}: no known layout; {EXPECTED}")
+    return Opened(reader.NAME, "note" if file.is_note else "abstract", map(_checked, reader.read(file, options or Options())))
 
 
 def read_file(path: Path, year: int | None = None) -> Reading:
-    """What a file holds; raises UnreadableFile when there is nothing in it to import."""
-    try:
-        if path.stat().st_size > LARGEST:
-            raise UnreadableFile(f"{path}: larger than 200 MB; split it and add the parts")
-        data = path.read_bytes()
-    except OSError as error:
-        raise UnreadableFile(f"{path}: cannot be read ({error.strerror}); {EXPECTED}") from error
-    return read_bytes(data, str(path), year)
+    """What a file holds, all at once; raises UnreadableFile when there is nothing in it to import."""
+    return _reading(SourceFile(str(path), path), Options(year))
 
 
 def read_bytes(data: bytes, name: str, year: int | None = None) -> Reading:
-    """What the bytes hold, whatever their layout; `year` dates a page that prints none for its own year.
+    """The same for what was pasted."""
+    return _reading(SourceFile(name, data=data), Options(year))
 
-    A first line `# carrel: source=note` (or `%`) says that the texts are somebody's notes on the papers and not the
-    authors' abstracts.
-    """
-    text = decoded(data, name)
-    first, _, rest = text.partition("\n")
-    is_note = bool(NOTE.fullmatch(first.strip()))
-    text = "\n" + rest if is_note else text
-    reader = next((reader for reader in READERS if reader.matches(text)), None)
-    if reader is None:
-        raise UnreadableFile(f"{name}: no known layout; {EXPECTED}")
-    reading = reader.read(text, year)
-    if not reading.records and not reading.refused:
-        raise UnreadableFile(f"{name}: looks like {reading.format}, but holds no paper; {EXPECTED}")
-    return replace(reading, kind="note") if is_note else reading
+
+def _reading(file: SourceFile, options: Options) -> Reading:
+    format_, kind, items = opened(file, options)
+    found = list(items)
+    records = tuple(item for item in found if isinstance(item, Record))
+    refused = tuple(item for item in found if isinstance(item, Refused))
+    if not found:
+        raise nothing_in(file, format_)
+    return Reading(format_, records, refused, kind)
+
+
+def nothing_in(file: SourceFile, format_: str) -> UnreadableFile:
+    """What is said of a file of a known layout without a paper in it."""
+    return UnreadableFile(f"{file.name}: looks like {format_}, but holds no paper; {EXPECTED}")
+
+
+def _checked(item: Record | Refused) -> Record | Refused:
+    """A record that can be kept, or why it cannot: it names no work, or a field holds what cannot be one."""
+    if isinstance(item, Refused):
+        return item
+    if not (item.title or item.abstract or any(kind not in {"url", "pdf"} for kind in item.identifiers)):
+        return Refused(item.line, "neither a title nor an abstract nor an identifier")
+    for field, longest in LONGEST.items():
+        if len(getattr(item, field)) > longest:
+            return Refused(item.line, f"its {field} has {len(getattr(item, field)):,} characters; no {field} has: is a quote or brace before it not closed?")
+    if len(item.authors) > MOST_AUTHORS:
+        return Refused(item.line, f"{len(item.authors):,} authors; no work has so many")
+    return item if item.language else replace(item, language=language_of(item.abstract or item.title))

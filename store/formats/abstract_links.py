@@ -1,8 +1,10 @@
 """A list of abstracts, each followed by its link on a line of its own. It prints no titles, and none is made up."""
 
 import re
+from collections.abc import Iterator
 
-from store.formats.reading import Reading, arxiv_identifiers, is_arxiv_id
+from store.formats.file import SourceFile
+from store.formats.reading import Options, arxiv_identifiers, in_order, is_arxiv_id
 from store.formats.text import clean
 from store.paper import Record, Refused
 
@@ -14,16 +16,18 @@ BEGINNINGS = ("https://arxiv.org/abs/", "https://arxiv.org/pdf/", "https://doi.o
 SHORTEST_ABSTRACT = 80
 
 
-def matches(text: str) -> bool:
+def matches(file: SourceFile) -> bool:
     """Whether links stand alone on their lines, each under a line long enough for an abstract."""
+    text = file.head
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     links = [at for at, line in enumerate(lines) if LINK.fullmatch(line)]
     under_abstract = [at for at in links if at > 0 and len(lines[at - 1]) >= SHORTEST_ABSTRACT]
     return bool(links) and len(under_abstract) * 2 > len(links)
 
 
-def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the readers share one signature
+def read(file: SourceFile, options: Options) -> Iterator[Record | Refused]:
     """Every abstract that has its link; one without is reported with its line."""
+    text = file.whole
     records: list[Record] = []
     refused: list[Refused] = []
     lines: list[str] = []
@@ -39,7 +43,7 @@ def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the re
             lines.append(line.strip())
     if lines:
         refused.append(Refused(start, "no link under this abstract; the list may be cut off here"))
-    return Reading(NAME, tuple(records), tuple(refused))
+    return in_order(records, refused)
 
 
 def _close(lines: list[str], link: str, start: int, records: list[Record], refused: list[Refused]) -> None:

@@ -2,9 +2,11 @@
 
 import logging
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from store.formats.reading import ARXIV_ID, Reading, arxiv_identifiers
+from store.formats.file import SourceFile
+from store.formats.reading import ARXIV_ID, Options, arxiv_identifiers, in_order
 from store.formats.text import clean
 from store.paper import Record, Refused
 
@@ -21,20 +23,22 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 VENUE = ("journal", "journaltitle", "booktitle", "series", "school", "institution", "publisher")
 
 
-def matches(text: str) -> bool:
+def matches(file: SourceFile) -> bool:
     """Whether the text holds an entry other than a comment or a string."""
+    text = file.head
     return any(found[1].lower() not in NOT_A_PAPER for found in ENTRY.finditer(text))
 
 
-def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the readers share one signature
+def read(file: SourceFile, options: Options) -> Iterator[Record | Refused]:
     """Every entry under its own key; a broken or repeated one is reported with its line."""
+    text = file.whole
     library = _parsed(text)
     records = tuple(_record(entry) for entry in library.entries)
     refused = tuple(
         Refused((block.start_line or 0) + 1, _reason(block))
         for block in library.failed_blocks
     )
-    return Reading(NAME, records, refused)
+    return in_order(records, refused)
 
 
 def _reason(block: "ParsingFailedBlock") -> str:

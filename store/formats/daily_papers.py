@@ -5,10 +5,12 @@ middle dot, and a date. The page prints no year for the year in which it was cop
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from store.formats.reading import Reading, Refusal, arxiv_identifiers, ends_whole
+from store.formats.file import SourceFile
+from store.formats.reading import Options, Refusal, arxiv_identifiers, ends_whole, in_order
 from store.formats.text import clean
 from store.paper import Record, Refused
 
@@ -58,15 +60,17 @@ class Block(NamedTuple):
     lines: tuple[str, ...]
 
 
-def matches(text: str) -> bool:
+def matches(file: SourceFile) -> bool:
     """Whether the text is such a page: its heading, or a date line under a middle dot."""
+    text = file.head
     lines = [line.strip() for line in text.splitlines()]
     heading = "Daily Papers" in lines[:40] or any(line.startswith("byAK and the") for line in lines[:40])
     return heading or any(_is_meta(Block(0, (a, b, c))) for a, b, c in zip(lines, lines[1:], lines[2:], strict=False))
 
 
-def read(text: str, year: int | None = None) -> Reading:
-    """Every paper of the page; `year` is the year it was copied in, else it is inferred from the years printed."""
+def read(file: SourceFile, options: Options) -> Iterator[Record | Refused]:
+    """Every paper of the page; `options.year` is the year it was copied in, else it is inferred from the years printed."""
+    text = file.whole
     blocks = [block for block in _blocks(text) if not _is_furniture(block)]
     records: list[Record] = []
     refused: list[Refused] = []
@@ -78,7 +82,7 @@ def read(text: str, year: int | None = None) -> Reading:
         except Refusal as refusal:
             refused.append(Refused(refusal.line, refusal.reason))
             at = refusal.next
-    return Reading(NAME, tuple(_with_years(records, year)), tuple(refused))
+    return in_order(_with_years(records, options.year), refused)
 
 
 def _blocks(text: str) -> list[Block]:

@@ -14,9 +14,11 @@ TRANSLATED TEXT
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from store.formats.reading import Reading, arxiv_identifiers, ends_whole
+from store.formats.file import SourceFile
+from store.formats.reading import Options, arxiv_identifiers, ends_whole, in_order
 from store.formats.text import clean
 from store.paper import Record, Refused, Translation
 
@@ -45,14 +47,16 @@ class Entry:
     raw_to: int = 0
 
 
-def matches(text: str) -> bool:
+def matches(file: SourceFile) -> bool:
     """Whether labelled fields of the digest stand in the text."""
+    text = file.head
     starts = {found[1] for line in text.splitlines() if (found := LABEL.fullmatch(line.strip()))}
     return bool(starts & {"Arxiv link", "Pdf link", "Authors"}) and bool(starts & (TEXTS | {"Subjects"}))
 
 
-def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the readers share one signature
+def read(file: SourceFile, options: Options) -> Iterator[Record | Refused]:
     """Every paper of the digest, dated by the publication time that its head prints."""
+    text = file.whole
     published = PUBLISHED.search(text)
     entries = _entries(text)
     records: list[Record] = []
@@ -63,7 +67,7 @@ def read(text: str, year: int | None = None) -> Reading:  # noqa: ARG001  the re
             refused.append(Refused(entry.line, reason))
         else:
             records.append(_record(entry, published[1] if published else ""))
-    return Reading(NAME, tuple(records), tuple(refused))
+    return in_order(records, refused)
 
 
 def _entries(text: str) -> list[Entry]:
