@@ -43,7 +43,7 @@ class SourceFile:
     def open(self) -> io.BufferedReader:
         """Its bytes from the beginning; raises UnreadableFile."""
         try:
-            return self._path.open("rb") if self._path else io.BufferedReader(io.BytesIO(self._data))  # type: ignore[arg-type]  # typeshed wants a raw stream
+            return self._path.open("rb") if self._path else io.BufferedReader(io.BytesIO(self._data))
         except OSError as error:
             raise UnreadableFile(f"{self.name}: cannot be read ({error.strerror}); check the name and that you may read it") from error
 
