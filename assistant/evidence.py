@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assistant.document import Cite, Source
-from store.catalog import Text
 from store.library import Library
 from store.paper import Paper
+from store.texts import Text
 
 LABEL = re.compile(r"\[(\d+)\.(\d+)\]")
 GROUP = re.compile(r"\[\s*\d+\.\d+(?:\s*[,;–-]\s*\d+(?:\.\d+)?)*\s*\]")

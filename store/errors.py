@@ -5,6 +5,7 @@ StoreError
 ├── LibraryNotFound     no library here or above, or a folder that cannot be one
 ├── LibraryBusy         another process holds the library for longer than we wait
 ├── UnknownPaper        a citation key that the library does not hold
+├── BadDecision         an edit, key or status that cannot be
 ├── EmbedderError       weights missing, altered, or an embedder nobody knows
 └── IndexUnusable       the vector index cannot be trusted; the exact scan answers instead
 """
@@ -36,6 +37,12 @@ class LibraryBusy(StoreError):
 
 class UnknownPaper(StoreError):
     """A key or alias that no paper of the library has."""
+
+    exit_code = 2
+
+
+class BadDecision(StoreError):
+    """What a person asked for cannot be: no such field, a key that is taken, two papers that are one already."""
 
     exit_code = 2
 

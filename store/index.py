@@ -1,15 +1,16 @@
 """Chroma over the library's vectors: a copy that may be deleted at any time, and is never trusted without proof.
 
 It holds passage numbers and vectors, no text. One process owns the folder (a lock file); a manifest says which library
-state, embedder and chromadb wrote it, and the sizes of its files, so that a stale, foreign or damaged index is rebuilt
-and the exact scan answers meanwhile.
+state, embedder and chromadb wrote it, and the sizes of its files; when it is opened some vectors must find themselves. So
+a stale, foreign or damaged index is rebuilt (beside the old one, and swapped in) and the exact scan answers meanwhile.
 """
 
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from store.catalog import Catalog
 from store.embedding import Embedder
 from store.errors import IndexUnusable, LibraryBusy
-from store.vectors import Near, matrix
+from store.vectors import Near
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 NAME = "passages"
 BATCH = 2_000
+PROBES = 16
+NOTHING = 1e-3
 SEARCH_DEPTH = 400
 """HNSW's ef at query time: recall@10 against the exact scan stays above 0.99 on real vectors."""
 
@@ -36,70 +39,115 @@ class Index:
     def __init__(self, folder: Path, catalog: Catalog, embedder: Embedder) -> None:
         self.folder, self._catalog, self._embedder = folder, catalog, embedder
         self._collection: Collection | None = None
+        self._opened = ""
+        self._state: tuple[object, str] = (None, "")
 
     def is_good(self) -> bool:
         """Whether the index is that of the present vectors and its files are as they were written."""
-        try:
-            manifest = json.loads(self._manifest.read_text("utf-8"))
-        except (OSError, ValueError):
+        manifest = self._manifest()
+        if manifest is None or manifest.get("state") != self.state():
             return False
-        return bool(manifest == {"state": self.state(), "files": self._files()})
+        return manifest.get("files") == self._sizes(str(manifest.get("folder")))
 
     def state(self) -> str:
-        """A digest of what the index must hold: passages, their vectors' names, the embedder, chromadb's version."""
-        held = [(passage.id, passage.digest) for passage in self._catalog.passages()]
-        said = json.dumps([held, self._embedder.fingerprint, version("chromadb")])
-        return hashlib.sha256(said.encode()).hexdigest()
+        """A digest of what the index must hold: passages (one never changes under its number), embedder, chromadb's version."""
+        now = self._catalog.database.state()
+        if self._state[0] != now:
+            held = [passage.id for passage in self._catalog.passages()]
+            said = json.dumps([held, self._embedder.fingerprint, version("chromadb")])
+            self._state = (now, hashlib.sha256(said.encode()).hexdigest())
+        return self._state[1]
 
     def rebuild(self) -> int:
-        """Builds the index anew beside the old one and swaps it in; how many vectors it holds."""
+        """Builds the index anew beside the old one and swaps it in; how many vectors it holds. Searches go on meanwhile."""
         with self._owned():
-            rows = self._catalog.vectors(self._embedder.fingerprint)
+            held, state = self._catalog.vectors(self._embedder.fingerprint), self.state()
             self._close()
-            shutil.rmtree(self.folder / "chroma", ignore_errors=True)
-            self._manifest.unlink(missing_ok=True)
-            collection = self._client().get_or_create_collection(
+            name = f"chroma-{os.getpid()}-{time.time_ns():x}"
+            collection = self._client(name).get_or_create_collection(
                 NAME, embedding_function=None, configuration={"hnsw": {"space": "cosine", "ef_search": SEARCH_DEPTH}}
             )
-            for start in range(0, len(rows), BATCH):
-                part = rows[start : start + BATCH]
-                collection.upsert(ids=[str(row[0]) for row in part], embeddings=matrix(row[2] for row in part))
-            if collection.count() != len(rows):
-                raise IndexUnusable(f"{self.folder}: Chroma holds {collection.count()} of {len(rows)} vectors; use --exact")
-            self._collection = collection
-            self._manifest.write_text(json.dumps({"state": self.state(), "files": self._files()}), "utf-8")
-            return len(rows)
+            for start in range(0, len(held.rows), BATCH):
+                part = slice(start, start + BATCH)
+                collection.upsert(ids=[str(number) for number in held.passages[part].tolist()], embeddings=held.rows[part])
+            if collection.count() != len(held.rows):
+                raise IndexUnusable(f"{self.folder}: Chroma holds {collection.count()} of {len(held.rows)} vectors; use --exact")
+            self._collection, self._opened = collection, name
+            self._swap_in(name, state)
+            return len(held.rows)
 
-    def nearest(self, query: str, count: int) -> list[Near]:
-        """The `count` passages nearest to the query; raises IndexUnusable when the index is not provably good."""
+    def _swap_in(self, name: str, state: str) -> None:
+        """The manifest names the new folder from one moment to the next; older folders go."""
+        draft = self._path.with_suffix(".new")
+        draft.write_text(json.dumps({"folder": name, "state": state, "files": self._sizes(name)}), "utf-8")
+        draft.replace(self._path)
+        for other in self.folder.glob("chroma*"):
+            if other.name != name:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def nearest(self, query: str, count: int, also: Iterable[int] = ()) -> list[Near]:
+        """The `count` passages nearest to the query, best first, then those of the papers `also` asked for.
+
+        Raises IndexUnusable when the index is not provably good.
+        """
         if not self.is_good():
             self._collection = None
             raise IndexUnusable(f"{self.folder}: the index is not that of the present library; run `carrel index`")
-        papers = {passage.id: passage.paper for passage in self._catalog.passages()}
+        (vector,) = self._embedder.embed([query])
         with self._distrusted():
-            self._collection = self._collection or self._client().get_collection(NAME, embedding_function=None)
-            vector = self._embedder.embed([query])
-            found = self._collection.query(query_embeddings=vector, n_results=count, include=["distances"])
-        distances = (found["distances"] or [[]])[0]
-        near = [Near(int(id_), papers[int(id_)], 1 - float(far)) for id_, far in zip(found["ids"][0], distances, strict=True)]
-        return sorted(near, key=lambda one: (-round(one.cosine, 4), one.passage))
+            collection = self._open()
+            found = collection.query(query_embeddings=[vector], n_results=min(count, collection.count()), include=[])
+        # Chroma only proposes: the cosines are computed from the library's own vectors.
+        proposed = self._catalog.vectors_of_passages(int(name) for name in found["ids"][0])
+        near = [Near(passage, paper, float(row @ vector)) for passage, paper, row in proposed]
+        near.sort(key=lambda one: (-round(one.cosine, 4), one.passage))
+        others = set(also) - {one.paper for one in near}
+        return near + [Near(passage, paper, float(row @ vector)) for passage, paper, row in self._catalog.vectors_of(others)]
+
+    def _open(self) -> "Collection":
+        manifest = self._manifest() or {}
+        name = str(manifest.get("folder"))
+        if self._collection is None or self._opened != name:
+            self._close()
+            collection = self._client(name).get_collection(NAME, embedding_function=None)
+            self._prove(collection)
+            self._collection, self._opened = collection, name
+        return self._collection
+
+    def _prove(self, collection: "Collection") -> None:
+        """Asks for some vectors that it must hold; raises IndexUnusable where one does not find itself."""
+        held = self._catalog.passages()
+        some = self._catalog.vectors_of_passages(passage.id for passage in held[:: max(len(held) // PROBES, 1)])
+        if not some or collection.count() != len(held):
+            raise IndexUnusable(f"{self.folder}: Chroma holds {collection.count()} vectors, the library {len(held)}; run `carrel index`")
+        found = collection.query(query_embeddings=[row.tolist() for _, _, row in some], n_results=1, include=["distances"])
+        for (passage, _, _), distances in zip(some, found["distances"] or [], strict=True):
+            if not distances or distances[0] > NOTHING:
+                raise IndexUnusable(f"{self.folder}: passage {passage} is not found by its own vector; run `carrel index`")
 
     @property
-    def _manifest(self) -> Path:
+    def _path(self) -> Path:
         return self.folder / "manifest.json"
 
-    def _files(self) -> dict[str, int]:
-        """The sizes of the HNSW files. Chroma's own SQLite file changes when it is only read, so it is left out."""
-        inside = self.folder / "chroma"
+    def _manifest(self) -> dict[str, object] | None:
+        try:
+            manifest = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return manifest if isinstance(manifest, dict) else None
+
+    def _sizes(self, name: str) -> dict[str, int]:
+        """The sizes of the HNSW files. Chroma writes unused bytes of them, and its SQLite file, anew when it only reads."""
+        inside = self.folder / name
         return {str(path.relative_to(inside)): path.stat().st_size for path in sorted(inside.rglob("*.bin"))}
 
-    def _client(self) -> "ClientAPI":
+    def _client(self, name: str) -> "ClientAPI":
         os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
         import chromadb
         from chromadb.config import Settings
 
         self.folder.mkdir(parents=True, exist_ok=True)
-        return chromadb.PersistentClient(str(self.folder / "chroma"), settings=Settings(anonymized_telemetry=False))
+        return chromadb.PersistentClient(str(self.folder / name), settings=Settings(anonymized_telemetry=False))
 
     def _close(self) -> None:
         from chromadb.api.shared_system_client import SharedSystemClient
@@ -132,3 +180,4 @@ class Index:
         except Timeout as error:
             who = owner.read_text("utf-8") if owner.exists() else "another process"
             raise LibraryBusy(f"{self.folder}: {who} is building the index; searches use the exact scan meanwhile") from error
+

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from store.paper import Record
 
 if TYPE_CHECKING:
-    from store.catalog import Catalog
+    from store.catalog import Catalog, Members
 
 HAN_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 WORD = re.compile(r"[^\W_]+")
@@ -20,12 +20,14 @@ WEIGHTS = (3.0, 1.0, 1.0)
 STOP = frozenset(
     ["a", "an", "and", "are", "as", "at", "be", "been", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "in", "into", "is", "it", "its", "may", "of", "on", "or", "our", "should", "so", "such", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "paper", "papers", "any"]
 )
-DEEPEST, NO_LIMIT = 1_000, -1
+DEEPEST = 1_000
+INDEXED_AS = "1"
+"""Version of what `indexed_words` gives and of the tables of small words; another one means that all is indexed anew."""
 
 
 def indexed_words(record: Record) -> tuple[str, str, str]:
     """(title, body, keywords) of a record as they are indexed, translations beside the original."""
-    translations = record.translations.values()
+    translations = [translation for _, translation in sorted(record.translations.items())]
     title = " ".join([record.title, *(t.title for t in translations)])
     body = " ".join([record.abstract, *(t.abstract for t in translations)])
     names = " ".join([*record.keywords, *record.categories, *record.authors, record.venue, record.organization])
@@ -34,7 +36,7 @@ def indexed_words(record: Record) -> tuple[str, str, str]:
 
 def paired(text: str) -> str:
     """The text with each run of Chinese or Japanese as overlapping pairs of characters, parted by spaces."""
-    return HAN_RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+    return text if text.isascii() else HAN_RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
 
 
 def _pairs(run: str) -> list[str]:
@@ -52,10 +54,10 @@ def match(words: Iterable[str]) -> str:
     return " OR ".join(f'"{word}"' for word in words)
 
 
-def ranking(catalog: "Catalog", query: str, *, everything: bool = False) -> list[tuple[int, float]]:
-    """(paper, BM25) of the papers that hold a word of the query, best first: the best thousand, or `everything`."""
+def ranking(catalog: "Catalog", query: str, members: "Members | None" = None) -> list[tuple[int, float]]:
+    """(paper, BM25) of the thousand papers, of these or of all, that fit the words of the query best."""
     words = query_words(query)
-    return catalog.ranked(match(words), WEIGHTS, NO_LIMIT if everything else DEEPEST) if words else []
+    return catalog.ranked(match(words), WEIGHTS, DEEPEST, members) if words else []
 
 
 def shares(catalog: "Catalog", query: str, papers: Iterable[int]) -> dict[int, float]:

@@ -24,6 +24,8 @@ SMALL_WORDS = {
 }
 SCRIPT_OF = {"zh": "Han", "ja": "Han", "ko": "Hangul", **{code: script for script, (code, _) in SCRIPTS.items()}}
 """Scripts by language; a language that is not here is written in Latin letters."""
+LANGUAGES = (*SMALL_WORDS, *SCRIPT_OF)
+"""The languages that can be told."""
 
 
 def language_of(text: str) -> str:

@@ -1,24 +1,34 @@
 """A review's folder: papers in (`add`), ranked passages out (`search`). Each method is a list of steps."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from store import formats, search, vectors
-from store.catalog import Catalog, Text
+from store.catalog import Catalog, Members
 from store.embedding import Embedder
 from store.errors import IndexUnusable, LibraryNotFound, UnreadableFile
-from store.formats.reading import Reading
+from store.formats.file import SourceFile
+from store.formats.reading import Options
 from store.index import Index
-from store.paper import Kind, Paper, Refused
-from store.search import Hit, Scope
+from store.language import language_of, script_of
+from store.paper import Kind, Paper, Record, Refused
+from store.scope import Scope
+from store.search import Hit
+from store.texts import Text
+
+if TYPE_CHECKING:
+    from store.vectors import Near
 
 DATABASE = "library.sqlite"
 SETTINGS = "carrel.toml"
 LARGEST_SCAN = 50_000
 """Passages up to which a one-off search scans exactly; above it the index answers, when it is good."""
+TIE = 1e-4
 USED_KEY = re.compile(r"@([A-Za-z0-9:_.+/-]+)")
 
 
@@ -55,38 +65,63 @@ class Library:
         """Closes the library's files."""
         self.catalog.close()
 
-    def add(self, path: Path, *, year: int | None = None, kind: Kind | None = None) -> FileReport:
+    def add(self, path: Path, options: Options | None = None, *, kind: Kind | None = None) -> FileReport:
         """Stores every paper of a file, all of them or (on a failure) none; a file that cannot be read is reported."""
-        try:
-            reading = formats.read_file(path, year)
-        except UnreadableFile as error:
-            return FileReport(str(path), "", 0, 0, 0, (), str(error))
-        return self._take(reading, str(path), kind)
+        return self._add(SourceFile(str(path), path), options or Options(), kind)
 
-    def add_text(self, data: bytes, name: str, *, year: int | None = None, kind: Kind | None = None) -> FileReport:
+    def add_text(self, data: bytes, name: str, options: Options | None = None, *, kind: Kind | None = None) -> FileReport:
         """The same for what was pasted."""
-        try:
-            reading = formats.read_bytes(data, name, year)
-        except UnreadableFile as error:
-            return FileReport(name, "", 0, 0, 0, (), str(error))
-        return self._take(reading, name, kind)
+        return self._add(SourceFile(name, data=data), options or Options(), kind)
 
-    def _take(self, reading: Reading, name: str, kind: Kind | None) -> FileReport:
-        kept = self.used_keys()
-        counts = {"new": 0, "merged": 0, "unchanged": 0}
+    def add_records(self, records: Iterable[Record | Refused], name: str, format: str, kind: Kind = "abstract") -> FileReport:  # noqa: A002  the record's word
+        """The same for records that a service or a person gave."""
         with self.catalog.writing():
-            for record in reading.records:
-                outcome = self.catalog.take(record, file=name, format=reading.format, kind=kind or reading.kind, kept_keys=kept)
-                counts[outcome.became] += 1
-        return FileReport(name, reading.format, counts["new"], counts["merged"], counts["unchanged"], reading.refused)
+            return self._take(records, name, format, kind, "")
+
+    def _add(self, file: SourceFile, options: Options, kind: Kind | None) -> FileReport:
+        try:
+            as_read = f"{file.digest} {kind} {options.year} {sorted(options.columns.items())} {version('carrel')}"
+            if known := self.catalog.imported(as_read):
+                refused = tuple(Refused(*one) for one in known.refused)
+                return FileReport(file.name, known.format, 0, 0, known.records, refused)
+            found = formats.opened(file, options)
+            with self.catalog.writing():
+                report = self._take(found.items, file.name, found.format, kind or found.kind, as_read)
+                if not (report.new or report.merged or report.unchanged or report.refused):
+                    raise formats.nothing_in(file, found.format)
+                return report
+        except (UnreadableFile, OSError) as error:
+            reason = str(error) if isinstance(error, UnreadableFile) else f"{file.name}: cannot be read ({error.strerror})"
+            return FileReport(file.name, "", 0, 0, 0, (), reason)
+
+    def _take(self, items: Iterable[Record | Refused], name: str, format_: str, kind: Kind, as_read: str) -> FileReport:
+        refused: list[Refused] = []
+
+        def records() -> Iterator[Record]:
+            for item in items:
+                if isinstance(item, Refused):
+                    refused.append(item)
+                else:
+                    yield item
+
+        number = self.catalog.new_import(name, format_, kind, as_read)
+        counts = {"new": 0, "merged": 0, "unchanged": 0}
+        for outcome in self.catalog.intake(number, kind, self.used_keys()).take(records()):
+            counts[outcome.became] += 1
+        self.catalog.finish_import(number, sum(counts.values()), [(one.line, one.reason) for one in refused])
+        return FileReport(name, format_, counts["new"], counts["merged"], counts["unchanged"], tuple(refused))
 
     def embed(self, progress: vectors.Progress | None = None) -> int:
         """Computes the vectors that are missing; how many there were."""
         return vectors.fill(self.catalog, self.embedder, progress) if self.embedder else 0
 
     def papers(self, scope: Scope | None = None) -> list[Paper]:
-        """The papers in scope, in order of key."""
+        """The papers in scope, in order of key; without one, all but those that were removed."""
         return self.catalog.papers(scope.numbers(self.catalog) if scope else None)
+
+    def considered(self, scope: Scope | None = None) -> list[Paper]:
+        """The papers a task reads: those in scope that are not excluded, in order of key."""
+        return self.catalog.papers((scope or Scope()).numbers(self.catalog))
 
     def paper(self, key: str) -> Paper:
         """The paper that a key or alias names; raises UnknownPaper."""
@@ -100,33 +135,38 @@ class Library:
         self, query: str, *, count: int = 10, scope: Scope | None = None, by_keywords: bool = False, exact: bool = False
     ) -> list[Hit]:
         """The `count` papers that fit a query best, within the scope."""
-        papers = scope.numbers(self.catalog) if scope else None
-        if papers is not None and not papers:
+        members = (scope or Scope()).members(self.catalog)
+        if members is not None and not members.numbers:
             return []
-        wanted = None if papers is None else set(papers)
-        by_words = search.keyword_scores(self.catalog, query, wanted)
-        near = [] if by_keywords else self._near(query, wanted, count, exact=exact)
+        by_words = search.keyword_scores(self.catalog, query, members)
+        near = [] if by_keywords else self._near(query, members, by_words, exact=exact)
         return search.hits(self.catalog, query, by_words, search.vector_scores(near), count)
 
-    def _near(self, query: str, papers: set[int] | None, count: int, *, exact: bool) -> Sequence[vectors.Near]:
-        """The vector ranking: the index where it is large and good and nothing is filtered, else the exact scan."""
-        if self.embedder is None or not self._knows_script(query):
+    def similar(self, key: str, *, count: int = 10, scope: Scope | None = None, by_keywords: bool = False) -> list[Hit]:
+        """The papers that are most like one, itself left out: its title and abstract are the query."""
+        paper = self.paper(key)
+        query = f"{paper.title}\n{paper.abstract}".strip()
+        hits = self.search(query, count=count + 1, scope=scope, by_keywords=by_keywords)
+        return [hit for hit in hits if hit.paper != paper.number][:count]
+
+    def _near(self, query: str, members: Members | None, by_words: Iterable[int], *, exact: bool) -> "list[Near]":
+        """The vector ranking: the index where it is large and good and nothing is filtered, else the exact scan.
+
+        It holds the papers of the keyword ranking too, however far, so that both parts of a score are known.
+        """
+        if self.embedder is None or script_of(language_of(query)) not in self.embedder.scripts:
             return []
-        if papers is None and not exact and self._is_large:
+        if members is None and not exact and self._is_large:
             try:
-                return self.index.nearest(query, max(10 * count, 100))
+                return self.index.nearest(query, search.DEPTH, also=by_words)
             except IndexUnusable:
                 pass  # the exact scan below answers, whatever state the index is in
-        return vectors.scan(self.catalog, self.embedder, query, papers)
-
-    def _knows_script(self, query: str) -> bool:
-        from store.keywords import HAN_RUN
-
-        return self.embedder is not None and ("Han" in self.embedder.scripts or not HAN_RUN.search(query))
+        scan = vectors.Scan(self.catalog, self.embedder, query, None if members is None else members.array)
+        return [*scan.nearest(search.DEPTH), *scan.of(by_words)]
 
     @cached_property
     def _is_large(self) -> bool:
-        return len(self.catalog.passages()) > LARGEST_SCAN
+        return self.catalog.passage_count() > LARGEST_SCAN
 
     @cached_property
     def index(self) -> Index:
@@ -141,9 +181,11 @@ class Library:
         for query in queries:
             if self.embedder is None:
                 raise IndexUnusable("no embedder is set up, so there is nothing to compare")
-            exact = {near.passage for near in vectors.scan(self.catalog, self.embedder, query)[:count]}
-            found = {near.passage for near in self.index.nearest(query, count)}
-            shares.append(len(exact & found) / max(len(exact), 1))
+            exact = vectors.scan(self.catalog, self.embedder, query)[:count]
+            found = self.index.nearest(query, count)
+            # Passages as near as the last of the best are as good as it, whichever of them is named.
+            good = sum(near.cosine >= exact[-1].cosine - TIE for near in found) if exact else 1
+            shares.append(min(good / max(len(exact), 1), 1.0))
         return sum(shares) / max(len(shares), 1)
 
     def used_keys(self) -> frozenset[str]:

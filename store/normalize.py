@@ -5,7 +5,13 @@ import unicodedata
 
 COMMAND = re.compile(r"\\[a-zA-Z]+\*?")
 BRACE = re.compile(r"[{}$]")
-NOT_WORD = re.compile(r"[\W_]+")
+MARKUP = re.compile(r"[\\{}$]")
+COMBINING = re.compile(
+    "[" + "".join(chr(code) for code in range(0x300, 0x3100) if unicodedata.combining(chr(code))) + "\ua66f-\ua6f1\ufe20-\ufe2f]"
+)
+WORDS = re.compile(r"[^\W_]+")
+INSIDE_WORD = re.compile(r"(?<=\w)[-–'’](?=\w)")
+NOT_ASCII = re.compile(r"[^a-z0-9]")
 VERSION = re.compile(r"v\d+$")
 PARTICLES = frozenset({"de", "der", "den", "van", "von", "la", "le", "du", "di", "da", "dos", "del", "bin", "al"})
 SUFFIXES = frozenset({"jr", "sr", "ii", "iii", "iv"})
@@ -16,9 +22,11 @@ EMPTY_WORDS = frozenset(
 
 def folded(text: str) -> str:
     """Lower case without accents, punctuation and LaTeX commands, one space between words; Chinese is kept."""
-    plain = unicodedata.normalize("NFKD", BRACE.sub("", COMMAND.sub(" ", text)).casefold())
-    letters = "".join(char for char in plain if not unicodedata.combining(char))
-    return unicodedata.normalize("NFC", NOT_WORD.sub(" ", letters).strip())
+    bare = BRACE.sub("", COMMAND.sub(" ", text)) if MARKUP.search(text) else text
+    if bare.isascii():
+        return " ".join(WORDS.findall(bare.lower()))
+    plain = unicodedata.normalize("NFKD", bare.casefold())
+    return unicodedata.normalize("NFC", " ".join(WORDS.findall(COMBINING.sub("", plain))))
 
 
 def identifier(kind: str, value: str) -> str:
@@ -39,12 +47,17 @@ def family_name(author: str) -> str:
 
 def telling_word(title: str) -> str:
     """The first word of a title that says something, in ASCII letters and digits."""
-    joined = re.sub(r"(?<=\w)[-–'’](?=\w)", "", title)
-    words = [ascii_word(word) for word in folded(joined).split()]
-    said = [word for word in words if word and word not in EMPTY_WORDS]
-    return next((word for word in said if len(word) > 1), said[0] if said else "")
+    first = ""
+    for word in folded(INSIDE_WORD.sub("", title)).split():
+        plain = ascii_word(word)
+        if plain and plain not in EMPTY_WORDS:
+            if len(plain) > 1:
+                return plain
+            first = first or plain
+    return first
 
 
 def ascii_word(word: str) -> str:
-    """The ASCII letters and digits of a word."""
-    return re.sub(r"[^a-z0-9]", "", word.lower())
+    """The ASCII letters and digits of a word, in lower case."""
+    lower = word.lower()
+    return lower if lower.isascii() and lower.isalnum() else NOT_ASCII.sub("", lower)

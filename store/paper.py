@@ -93,8 +93,11 @@ class Paper:
     language: str
     translations: Mapping[str, Translation]
     identifiers: Mapping[str, str]
+    details: Mapping[str, str]
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
+    references: tuple[str, ...]
+    notices: tuple[str, ...]
     tags: tuple[str, ...]
     status: str
     kind: Kind

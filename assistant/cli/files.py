@@ -44,15 +44,15 @@ def stored_document(library: Library, kind: str, name: str) -> Document:
     if kind == "table":
         from assistant.tasks import table
 
-        return table.document(library, name, read_columns(path), library.papers())
+        return table.document(library, name, read_columns(path), library.considered())
     if kind == "taxonomy":
         from assistant.tasks import taxonomy
 
-        return taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), library.papers())
+        return taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), library.considered())
     from assistant.cli.tasks import _read_plan
     from assistant.tasks import draft
 
-    return draft.document(library, name, _read_plan(library, path), library.papers())
+    return draft.document(library, name, _read_plan(library, path), library.considered())
 
 
 def _answer(library: Library, question: str) -> Document:

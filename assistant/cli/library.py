@@ -12,13 +12,14 @@ from assistant.cli.base import Context, note, print_json, print_table, progress,
 from assistant.document import NOTE_WARNING
 from assistant.errors import OutputError
 from assistant.settings import FILE, template
+from store.formats.reading import Options
 from store.library import DATABASE, FileReport, Library
-from store.search import Scope
+from store.scope import Scope
 
 if TYPE_CHECKING:
-    from store.catalog import Text
-    from store.paper import Paper
+    from store.paper import Kind, Paper
     from store.search import Hit
+    from store.texts import Text
 
 NOTHING_IMPORTED, ITEMS_FAILED = 65, 1
 IGNORED = "# Derived: built again from library.sqlite, or exported.\nindex/\nexports/\n*.writer\n*-journal\n*-wal\n*-shm\n"
@@ -80,16 +81,17 @@ def add(context: Context, /, files: tuple[Path, ...], year: int | None, is_note:
     bilingual arXiv keyword digest, BibTeX. Adding the same again changes nothing.
     """
     library = context.library()
+    options = Options(year)
+    kind: Kind | None = "note" if is_note else None
     reports = []
     with progress("reading") as show:
         paths = _files(files)
         reports += [FileReport(str(path), "", 0, 0, 0, (), f"{path}: a folder without files") for path in files if _is_empty(path)]
         for done, path in enumerate(paths, 1):
-            kind = "note" if is_note else None
             if str(path) == "-":
-                reports.append(library.add_text(sys.stdin.buffer.read(), "standard input", year=year, kind=kind))  # type: ignore[arg-type]
+                reports.append(library.add_text(sys.stdin.buffer.read(), "standard input", options, kind=kind))
             else:
-                reports.append(library.add(path, year=year, kind=kind))  # type: ignore[arg-type]  # a literal
+                reports.append(library.add(path, options, kind=kind))
             show(done, len(paths))
     with progress("embedding") as show:
         library.embed(show)
@@ -299,7 +301,7 @@ def index(context: Context, /, check: bool, as_json: bool) -> None:
     library = context.library()
     with progress("embedding") as show:
         library.embed(show)
-    vectors = len(library.catalog.vectors(library.embedder.fingerprint)) if library.embedder else 0
+    vectors = library.catalog.passage_count()
     rebuilt = not check and not library.index.is_good()
     if rebuilt:
         library.index.rebuild()

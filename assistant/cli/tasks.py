@@ -24,7 +24,7 @@ from assistant.tasks.desk import PACK, Desk, with_sources
 from store.keys import slug
 from store.library import Library
 from store.paper import Paper
-from store.search import Scope
+from store.scope import Scope
 
 if TYPE_CHECKING:
     from assistant.tasks.draft import Plan
@@ -169,10 +169,10 @@ def table(
     columns = _columns(context, name, columns_from, given)
     if show or (as_json and not run):
         library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, columns, library.papers(scope)))
+        document = with_sources(library, task.document(library, name, columns, library.considered(scope)))
     else:
         with desk(context, wanted, keywords_only=True) as at, progress("reading papers") as bar:
-            papers = at.library.papers(scope)
+            papers = at.library.considered(scope)
             waiting = [paper for paper in papers if task.missing_columns(at.library, name, columns, paper)]
             _price(at, wanted, waiting, each=40 * len(columns))
             document = task.fill(at, name, columns, papers, bar)
@@ -287,10 +287,10 @@ def taxonomy(
     if show or (as_json and not run):
         library = context.library(keywords_only=True)
         tree = task.Tree(*read_tree(path))
-        document = with_sources(library, task.document(library, name, tree, library.papers(scope)))
+        document = with_sources(library, task.document(library, name, tree, library.considered(scope)))
     else:
         with desk(context, wanted, keywords_only=True) as at, progress("filing papers") as bar:
-            papers = at.library.papers(scope)
+            papers = at.library.considered(scope)
             _price(at, wanted, papers, each=60, more=0 if path.exists() else 1)
             if path.exists():
                 document = task.file_papers(at, name, task.Tree(*read_tree(path)), papers, bar)
@@ -346,11 +346,11 @@ def draft(
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, _read_plan(library, path), library.papers(scope)))
+        document = with_sources(library, task.document(library, name, _read_plan(library, path), library.considered(scope)))
         _finish(context, document, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
-        papers = at.library.papers(scope)
+        papers = at.library.considered(scope)
         if not path.exists():
             characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (1 + paragraphs)
             confirm_price(at.gateway, wanted, 1 + paragraphs, characters, LONG_REPLY + 400 * paragraphs)

@@ -11,7 +11,8 @@ from assistant.writing import Written, write
 from store import keywords
 from store.keys import slug
 from store.library import Library
-from store.search import Hit, Scope
+from store.scope import Scope
+from store.search import Hit
 
 SHOWN = 10
 LOWEST_COSINE = 0.40

@@ -31,7 +31,7 @@ def told(carrel: Carrel, *words: str | Path, at: Path | None = None, code: int =
 def dump(folder: Path) -> list[tuple[object, ...]]:
     """Every row of the library's tables."""
     library = Library(folder)
-    tables = ("paper", "alias", "source", "text", "sentence", "passage", "vector", "fingerprint", "undecided")
+    tables = ("paper", "alias", "source", "text", "passage", "vector", "fingerprint", "undecided")
     rows = [tuple(row) for table in tables for row in library.catalog._db.execute(f"SELECT * FROM {table}")]
     library.close()
     return rows

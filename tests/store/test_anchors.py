@@ -3,16 +3,18 @@
 import shutil
 import sqlite3
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import store.catalog
+import store.database
 from store.catalog import Catalog
 from store.embedding import HashEmbedder
 from store.errors import LibraryBusy, LibraryNotFound
+from store.intake import Intake, Outcome
 from store.library import Library, find_folder
 from store.paper import Record, Translation
 from tests.conftest import EXAMPLE_FILES
@@ -96,7 +98,7 @@ def test_two_papers_that_become_one_keep_their_keys_sources_and_findings(empty: 
     assert empty.paper("one").number == empty.paper("learnin").number == remaining
     assert len(empty.paper("one").sources) == 3
     assert set(empty.catalog.findings("table", "t")) == {("c", remaining)}
-    assert {passage.paper for passage in empty.catalog.passages()} == {remaining}
+    assert {passage.paper for passage in empty.catalog.passages_of([remaining])[remaining]} == {remaining}
 
 
 def test_an_anchor_outlives_that_two_papers_become_one(empty: Library) -> None:
@@ -121,18 +123,19 @@ def test_every_file_is_a_source_with_its_line(library: Library) -> None:
 
 def test_a_failure_in_the_middle_of_a_file_leaves_nothing(empty: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file's first records go too; the next try, on the same connection and on another, takes all."""
-    real = Catalog._part
+    real = Intake._take_run
 
-    def fail(self: Catalog, number: int, record: Record) -> None:
-        if self.count() == 7:
-            raise OSError("power cut")
-        real(self, number, record)
+    def fail(self: Intake, records: Sequence[Record]) -> list[Outcome]:
+        outcomes = real(self, records[:7])
+        if len(outcomes) == 7:
+            raise RuntimeError("power cut")
+        return outcomes
 
-    monkeypatch.setattr(Catalog, "_part", fail)
-    with pytest.raises(OSError, match="power cut"):
+    monkeypatch.setattr(Intake, "_take_run", fail)
+    with pytest.raises(RuntimeError, match="power cut"):
         empty.add(EXAMPLE_FILES[0])
     monkeypatch.undo()
-    for table in ("paper", "alias", "source", "text", "sentence", "passage", "fingerprint", "words"):
+    for table in ("import", "paper", "alias", "source", "text", "passage", "fingerprint", "words"):
         assert empty.catalog._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
     assert not list(empty.folder.glob("*.writer"))
     assert Library(empty.folder).add(EXAMPLE_FILES[0]).new == 12
@@ -146,7 +149,7 @@ def test_a_process_that_dies_while_writing_leaves_the_library_as_it_was(folder: 
         library.catalog._db.execute("PRAGMA cache_size=1")
         library.catalog._db.execute("UPDATE paper SET status = 'included'")
         library.catalog._db.execute("PRAGMA cache_spill=1")
-        library.catalog._db.execute("DELETE FROM text")
+        library.catalog._db.execute("DELETE FROM fingerprint")
         shutil.copytree(folder, tmp_path / "after")
         library.catalog._db.execute("ROLLBACK")
         library.catalog._db.execute("BEGIN")
@@ -188,7 +191,7 @@ def test_a_writer_waits_for_one_that_is_done_soon(folder: Path) -> None:
 
 def test_a_busy_library_is_named_with_its_holder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which process writes, that the command can be run again, and exit 75; also where the holder left no name."""
-    monkeypatch.setattr(store.catalog, "BUSY_MS", 20)
+    monkeypatch.setattr(store.database, "BUSY_MS", 20)
     one, other = Library(folder), Library(folder)
     with one.catalog.writing():
         for named, said in ((True, r"process \d+ is writing"), (False, "another process is writing")):

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import store.catalog
-from store.catalog import Catalog
-from store.duplicates import merged, same_work
+import store.database
+from store.duplicates import same_work
 from store.errors import LibraryBusy, UnknownPaper
+from store.intake import Intake
 from store.keys import made_up_key
 from store.library import Library
+from store.merging import merged
 from store.paper import Record
 
 ONE = Record(title="Learning to Walk on Moving Bridges", abstract="A robot walks. It does not fall.", authors=("Ada Lovelace",), date="2026")
@@ -134,7 +135,7 @@ def test_an_anchor_still_resolves_when_a_richer_text_comes(empty: Library) -> No
 
 def test_a_failure_in_the_middle_leaves_nothing(empty: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file's records are stored all or none."""
-    monkeypatch.setattr(Catalog, "_part", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
+    monkeypatch.setattr(Intake, "_new_papers", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
     with pytest.raises(RuntimeError):
         take(empty, ONE)
     assert empty.catalog.count() == 0
@@ -142,7 +143,7 @@ def test_a_failure_in_the_middle_leaves_nothing(empty: Library, monkeypatch: pyt
 
 def test_a_busy_library_names_who_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another writer is named, and nothing is lost."""
-    monkeypatch.setattr(store.catalog, "BUSY_MS", 50)
+    monkeypatch.setattr(store.database, "BUSY_MS", 50)
     one, other = Library(folder), Library(folder)
     with one.catalog.writing(), pytest.raises(LibraryBusy, match=r"process \d+ is writing"), other.catalog.writing():
         pass

@@ -128,7 +128,7 @@ def test_a_damaged_or_missing_file_is_noticed(library: Library, harm: str) -> No
 def test_the_scan_answers_where_the_index_is_damaged(library: Library, harm: str) -> None:
     """A large library with a broken index finds what it finds without one."""
     built(library)
-    index = library.folder / "index" / "chroma"
+    (index,) = (library.folder / "index").glob("chroma*")
     if harm == "no database":
         (index / "chroma.sqlite3").unlink()
     else:
@@ -151,7 +151,7 @@ def test_a_large_library_asks_the_index_and_a_filtered_search_does_not(library: 
     library.__dict__.pop("_is_large", None)
     asked: list[str] = []
     nearest = library.index.nearest
-    monkeypatch.setattr(library.index, "nearest", lambda query, count: asked.append(query) or nearest(query, count))
+    monkeypatch.setattr(library.index, "nearest", lambda query, count, also=(): asked.append(query) or nearest(query, count, also))
     assert [hit.paper for hit in library.search("reward hacking in code generation")][:3] == [hit.paper for hit in exact][:3]
     assert asked == ["reward hacking in code generation"]
     library.search("one", exact=True)

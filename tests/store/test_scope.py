@@ -14,7 +14,8 @@ from store.embedding import HashEmbedder
 from store.errors import UnknownPaper
 from store.library import Library
 from store.paper import Record
-from store.search import Scope
+from store.scope import Scope
+from store.texts import stored_record
 from store.vectors import Near
 
 WORDS = ("walk", "swim", "robot", "bridge", "river", "cold", "fish", "moon")
@@ -117,8 +118,9 @@ def test_equal_scores_go_by_key_whatever_came_first(empty: Library) -> None:
 
 def slow_bm25(library: Library, query: list[str]) -> dict[int, float]:
     """BM25 by the formula over title (thrice), body and keywords, for words that stemming leaves alone."""
-    rows = library.catalog._db.execute("SELECT rowid, title, body, keywords FROM words")
-    documents = {row[0]: [re.findall(r"[^\W_]+", column.lower()) for column in list(row)[1:]] for row in rows}
+    db = library.catalog._db
+    rows = {row[0]: stored_record(db, row[0]) for row in db.execute("SELECT number FROM paper").fetchall()}
+    documents = {number: [re.findall(r"[^\W_]+", column.lower()) for column in keywords.indexed_words(record)] for number, record in rows.items() if record}
     mean = sum(sum(map(len, columns)) for columns in documents.values()) / len(documents)
     scores: Counter[int] = Counter()
     for word in query:
@@ -258,8 +260,9 @@ def test_a_whole_abstract_is_a_query(library: Library) -> None:
     assert found(library, " ".join([paper.abstract] * 40), count=1, by_keywords=True) == ["qian2025toolrl"]
 
 
-def test_a_paper_without_an_abstract_is_found_without_a_passage(empty: Library) -> None:
-    """A title alone is enough."""
+def test_a_paper_without_an_abstract_is_found_by_its_title(empty: Library) -> None:
+    """Which is its passage then, also for the embedder."""
     take(empty, replace(Record(), key="a", title="Robots That Walk"))
     (hit,) = empty.search("robots")
-    assert (hit.passage, hit.found_by) == (None, ("keywords",))
+    assert hit.passage is not None
+    assert (empty.catalog.text(hit.passage.text).role, hit.found_by) == ("title", ("keywords", "vectors"))

@@ -3,7 +3,6 @@
 import math
 import re
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 from store import keywords, search, vectors
 from store.errors import LibraryBusy
 from store.library import Library
-from store.search import Scope
+from store.scope import Scope
+from store.texts import stored_record
 from store.vectors import Near
 
 
@@ -23,7 +23,7 @@ def keys(library: Library, query: str, **more: object) -> list[str]:
 def test_the_keyword_ranking_is_bm25(library: Library) -> None:
     """FTS5's scores are those of the formula (k1 = 1.2, b = 0.75), with the title counted three times, for unstemmed words."""
     db = library.catalog._db
-    rows = {row[0]: [row[1], row[2], row[3]] for row in db.execute("SELECT rowid, title, body, keywords FROM words")}
+    rows = {row[0]: keywords.indexed_words(stored_record(db, row[0])) for row in db.execute("SELECT number FROM paper")}  # type: ignore[arg-type]
 
     def tokens(text: str) -> list[str]:
         return re.findall(r"[^\W_]+", text.lower())
@@ -48,7 +48,8 @@ def test_the_scan_is_exact(library: Library) -> None:
     assert embedder is not None
     query = embedder.embed(["robots that walk"])[0]
     near = vectors.scan(library.catalog, embedder, "robots that walk")
-    stored = {row[0]: np.frombuffer(row[2], "<f4") for row in library.catalog.vectors(embedder.fingerprint)}
+    held = library.catalog.vectors(embedder.fingerprint)
+    stored = dict(zip(held.passages.tolist(), held.rows, strict=True))
     assert len(near) == len(stored)
     for one in near:
         assert one.cosine == pytest.approx(float(stored[one.passage] @ query), abs=1e-6)
@@ -121,7 +122,7 @@ def test_the_index_finds_what_the_scan_finds_and_knows_when_it_does_not_fit(libr
     """Rebuilt it is good and complete; a new paper, a damaged file or a missing manifest make it unusable, never wrong."""
     index = library.index
     assert not index.is_good()
-    assert index.rebuild() == len(library.catalog.vectors(library.embedder.fingerprint))  # type: ignore[union-attr]
+    assert index.rebuild() == library.catalog.passage_count()
     assert index.is_good()
     assert library.recall(["reward hacking", "robots", "scheduling rollouts"]) >= 0.96  # hashed vectors have ties, which the two break differently
     part = next((library.folder / "index").rglob("*.bin"))
@@ -131,6 +132,7 @@ def test_the_index_finds_what_the_scan_finds_and_knows_when_it_does_not_fit(libr
     part.write_bytes(whole)
     assert index.is_good()
     library.add_text(b"@misc{new, title={A New One}, abstract={It is new. It is good.}}", "new.bib")
+    library.embed()
     assert not index.is_good()
 
 

@@ -1,0 +1,250 @@
+"""Sources that are linked → papers: who belongs together is judged anew, and what is derived of a paper is renewed."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from store import decisions, kept
+from store.database import Database
+from store.duplicates import COMMONEST, Verdict, fingerprints, judged, linked
+from store.keys import KeyRank, free_key, own_key
+from store.keywords import indexed_words
+from store.merging import merged
+from store.paper import Kind, Record
+from store.texts import passage_texts, stored_record
+
+
+class Works:
+    """Papers as works, inside a transaction of the caller's. `kept_keys` are keys that drafts use and that stay."""
+
+    def __init__(self, database: Database, kept_keys: frozenset[str] = frozenset()) -> None:
+        self._db = database.run
+        self._kept_keys = kept_keys
+
+    def settle(self, sources: Collection[int]) -> Verdict:
+        """Judges anew which works these sources and all that are linked to them make up; papers follow the verdict."""
+        records = self._component(sources)
+        verdict = judged(records, decisions.links(self._db, records.keys()))
+        before = self._papers_of(records)
+        papers = {number for number in before.values() if number}
+        for number in papers:
+            self._unindex(number)
+        groups = self._numbered(verdict.groups, before)
+        self._db.executemany("UPDATE source SET reason = ? WHERE id = ?", [(reason, source) for source, reason in verdict.reasons.items()])
+        marks = ",".join("?" * len(records))
+        self._db.execute(f"DELETE FROM undecided WHERE source IN ({marks})", list(records))
+        self._db.executemany("INSERT OR REPLACE INTO undecided VALUES (?, ?, ?)", verdict.undecided)
+        for number, group in sorted(groups.items()):
+            self._name(number, {source: records[source] for source in group})
+        for number in sorted(groups):
+            self._renew(number)
+        return verdict
+
+    def renew(self, number: int) -> None:
+        """Everything derived of a paper, after a decision about it."""
+        self._unindex(number)
+        self._renew(number)
+
+    # -- which sources hang together
+
+    def _component(self, sources: Collection[int]) -> dict[int, Record]:
+        """The records of these sources and of all that are linked to them, by whatever way."""
+        records: dict[int, Record] = {}
+        marks_of: dict[int, frozenset[int]] = {}
+        loose: dict[int, Record] = {}
+        waiting = set(sources)
+        while waiting:
+            records |= {source: loose.pop(source) for source in waiting & loose.keys()}
+            records |= self._records(waiting - records.keys())
+            for source in waiting:
+                marks_of[source] = frozenset(fingerprints(records[source]))
+            beside = self._beside(waiting) | decisions.linked_sources(self._db, waiting)
+            candidates = self._sharing({mark for source in waiting for mark in marks_of[source]})
+            unknown = {source for shared in candidates.values() for source in shared} - records.keys() - loose.keys()
+            loose |= self._records(unknown)
+            found = {source for source in beside if source not in records}
+            for source in waiting:
+                for mark in marks_of[source]:
+                    found |= {
+                        other
+                        for other in candidates.get(mark, ())
+                        if other not in records and other not in found and linked(records[source], loose[other])
+                    }
+            waiting = found
+        return records
+
+    def _records(self, sources: Collection[int]) -> dict[int, Record]:
+        if not sources:
+            return {}
+        chosen = json.dumps(sorted(sources))
+        texts: dict[int, list[tuple[str, str]]] = defaultdict(list)
+        inside = "(SELECT value FROM json_each(?))"
+        for source, role, characters in self._db.execute(
+            f"SELECT source, role, characters FROM text WHERE source IN {inside} AND given = 1 ORDER BY id", (chosen,)
+        ):
+            texts[source].append((role, characters))
+        rows = self._db.execute(f"SELECT id, fields, line FROM source WHERE id IN {inside}", (chosen,))
+        return {row["id"]: kept.record(row["fields"], texts[row["id"]], row["line"]) for row in rows}
+
+    def _beside(self, sources: Collection[int]) -> set[int]:
+        """The other sources of the papers that these belong to."""
+        rows = self._db.execute(
+            "SELECT id FROM source WHERE paper IN (SELECT paper FROM source WHERE paper > 0 AND id IN (SELECT value FROM json_each(?)))",
+            (json.dumps(sorted(sources)),),
+        )
+        return {row[0] for row in rows}
+
+    def _sharing(self, marks: Collection[int]) -> dict[int, list[int]]:
+        """The sources that have each mark, where it is not too common to say anything."""
+        shared: dict[int, list[int]] = defaultdict(list)
+        for mark, source in self._db.execute(
+            "SELECT mark, source FROM fingerprint WHERE mark IN (SELECT value FROM json_each(?))", (json.dumps(sorted(marks)),)
+        ):
+            shared[mark].append(source)
+        return {mark: sources for mark, sources in shared.items() if 1 < len(sources) <= COMMONEST}
+
+    # -- which paper a group of sources is
+
+    def _papers_of(self, sources: Iterable[int]) -> dict[int, int]:
+        rows = self._db.execute("SELECT id, paper FROM source WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(sorted(sources)),))
+        return {row[0]: row[1] for row in rows}
+
+    def _numbered(self, groups: Sequence[Sequence[int]], before: dict[int, int]) -> dict[int, Sequence[int]]:
+        """The paper of each group: that of its eldest source, if it was the eldest there; else a new one."""
+        eldest: dict[int, int] = {}
+        for source in sorted(before):
+            eldest.setdefault(before[source], source)
+        numbered: dict[int, Sequence[int]] = {}
+        for group in groups:
+            claimed = sorted({before[source] for source in group if before[source] and eldest[before[source]] == source})
+            number = claimed[0] if claimed else self._new_number()
+            for other in claimed[1:]:
+                self._move(other, number)
+            self._db.executemany("UPDATE source SET paper = ? WHERE id = ?", [(number, source) for source in group])
+            numbered[number] = group
+        for number in set(before.values()) - numbered.keys() - {0}:
+            self._db.execute("DELETE FROM paper WHERE number = ?", (number,))
+        return numbered
+
+    def _new_number(self) -> int:
+        """A paper that has nothing but a number yet."""
+        number = self._db.execute("SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'paper'").fetchone()[0]
+        self._db.execute(
+            "INSERT INTO paper (number, key, chosen, kind, date, fields) VALUES (?, ?, 0, 'abstract', '', '')", (number, f"?{number}")
+        )
+        return int(number)
+
+    def _move(self, other: int, number: int) -> None:
+        """Two papers became one: keys, tags, decisions and what was read from the other go on with the elder."""
+        for table in ("alias", "tag", "finding", "decision"):
+            self._db.execute(f"UPDATE OR IGNORE {table} SET paper = ? WHERE paper = ?", (number, other))
+        status = self._db.execute("SELECT status FROM paper WHERE number = ?", (other,)).fetchone()[0]
+        self._db.execute("UPDATE paper SET status = ? WHERE number = ? AND status = 'candidate'", (status, number))
+
+    def _name(self, number: int, records: dict[int, Record]) -> None:
+        """The paper's key, and the keys that its records alone would have as aliases, where they are free."""
+        own = {source: own_key(record) for source, record in sorted(records.items())}
+        for key, _ in own.values():
+            self._give(key, number)
+        row = self._db.execute("SELECT key, chosen FROM paper WHERE number = ?", (number,)).fetchone()
+        mine = {alias[0] for alias in self._db.execute("SELECT key FROM alias WHERE paper = ?", (number,))}
+        present = row["key"] if row["key"] in mine else ""
+        if present and (row["chosen"] == decisions.BY_PERSON or present in self._kept_keys):
+            return
+        best = max(rank for _, rank in own.values())
+        wanted = sorted(key for key, rank in own.values() if rank is best)
+        imported = best is KeyRank.IMPORTED
+        if present and any(present == key or _is_variant(present, key) for key in wanted):
+            key = present
+        elif free := [key for key in (self._eldest(own, best), *wanted) if key in mine]:
+            key = free[0]
+        else:
+            key = free_key(wanted[0], self._has_key)
+            self._db.execute("INSERT INTO alias VALUES (?, ?)", (key, number))
+        self._db.execute("UPDATE paper SET key = ?, chosen = ? WHERE number = ?", (key, int(imported), number))
+
+    def _eldest(self, own: dict[int, tuple[str, KeyRank]], best: KeyRank) -> str:
+        """The key of the first source that gave one so good: an imported key is not replaced by a later one."""
+        return next(key for key, rank in own.values() if rank is best)
+
+    def _give(self, key: str, number: int) -> None:
+        """Makes a key name a paper, unless it names another that has a right to it."""
+        row = self._db.execute("SELECT paper FROM alias WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            self._db.execute("INSERT INTO alias VALUES (?, ?)", (key, number))
+        elif row[0] != number and not self._has_right(key, row[0]):
+            self._db.execute("UPDATE alias SET paper = ? WHERE key = ?", (number, key))
+
+    def _has_right(self, key: str, number: int) -> bool:
+        """Whether a paper has a source that gives it this key, or a person did."""
+        row = self._db.execute("SELECT key, chosen FROM paper WHERE number = ?", (number,)).fetchone()
+        if row and row["key"] == key and (row["chosen"] == decisions.BY_PERSON or key in self._kept_keys):
+            return True
+        sources = [source[0] for source in self._db.execute("SELECT id FROM source WHERE paper = ?", (number,))]
+        return any(own_key(record)[0] == key for record in self._records(sources).values())
+
+    def _has_key(self, key: str) -> bool:
+        return self._db.execute("SELECT 1 FROM alias WHERE key = ?", (key,)).fetchone() is not None
+
+    # -- what is derived of a paper
+
+    def _renew(self, number: int) -> None:
+        """Fields, texts, passages and words of a paper from its sources and what a person decided of it."""
+        rows = self._db.execute(
+            "SELECT s.id, i.kind FROM source s JOIN import i ON i.id = s.import WHERE s.paper = ? ORDER BY s.id", (number,)
+        ).fetchall()
+        records = self._records([row["id"] for row in rows])
+        kinds: dict[int, Kind] = {row["id"]: row["kind"] for row in rows}
+        whole, kind = merged([(records[source], kinds[source]) for source in sorted(records)])
+        edited = decisions.edited(self._db, number, whole)
+        alone = len(rows) == 1 and edited == whole
+        fields = "" if alone else kept.fields_json(edited)
+        self._db.execute("UPDATE paper SET kind = ?, date = ?, fields = ? WHERE number = ?", (kind, edited.date, fields, number))
+        self._db.execute("DELETE FROM category WHERE paper = ?", (number,))
+        self._db.executemany("INSERT OR IGNORE INTO category VALUES (?, ?)", [(code, number) for code in edited.categories])
+        self._show_texts(number, edited)
+        self._db.execute("INSERT INTO words (rowid, title, body, keywords) VALUES (?, ?, ?, ?)", (number, *indexed_words(edited)))
+        self._part(number)
+
+    def _unindex(self, number: int) -> None:
+        """Takes a paper's words out of the keyword index, before anything of it changes."""
+        if record := stored_record(self._db, number):
+            words = indexed_words(record)
+            self._db.execute("INSERT INTO words (words, rowid, title, body, keywords) VALUES ('delete', ?, ?, ?, ?)", (number, *words))
+
+    def _show_texts(self, number: int, record: Record) -> None:
+        """Exactly the texts of the merged record are shown; one that a person wrote stands with the eldest source."""
+        rows = self._db.execute(
+            "SELECT t.id, t.source, t.role, t.language, t.characters FROM text t JOIN source s ON s.id = t.source WHERE s.paper = ? ORDER BY t.id",
+            (number,),
+        ).fetchall()
+        have = {(row["role"], row["characters"]): row["id"] for row in reversed(rows)}
+        self._db.execute("UPDATE text SET shown = 0 WHERE shown = 1 AND source IN (SELECT id FROM source WHERE paper = ?)", (number,))
+        eldest = self._db.execute("SELECT min(id) FROM source WHERE paper = ?", (number,)).fetchone()[0]
+        for role, language, characters in kept.texts(record):
+            if (role, characters) in have:
+                self._db.execute("UPDATE text SET shown = 1 WHERE id = ?", (have[role, characters],))
+            else:
+                self._db.execute(
+                    "INSERT INTO text (source, role, language, characters, given, shown) VALUES (?, ?, ?, ?, 0, 1)",
+                    (eldest, role, language, characters),
+                )
+
+    def _part(self, number: int) -> None:
+        """Passages that are no longer what is embedded go; those that are missing are made when they are embedded."""
+        wanted = {(run.text, run.first, run.last): run.digest for run in passage_texts(self._db, number)}
+        rows = self._db.execute(
+            "SELECT id, text, first, last, digest FROM passage WHERE paper = ? OR text IN"
+            " (SELECT t.id FROM text t JOIN source s ON s.id = t.source WHERE s.paper = ?)",
+            (number, number),
+        ).fetchall()
+        for row in rows:
+            if wanted.get((row["text"], row["first"], row["last"])) == row["digest"]:
+                self._db.execute("UPDATE passage SET paper = ? WHERE id = ?", (number, row["id"]))
+            else:
+                self._db.execute("DELETE FROM passage WHERE id = ?", (row["id"],))
+
+
+def _is_variant(key: str, base: str) -> bool:
+    """Whether a key is another with the letters that a clash gave it."""
+    return key.startswith(base) and len(key) <= len(base) + 2 and key[len(base) :].isalpha() and key[len(base) :].islower()
