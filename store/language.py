@@ -57,3 +57,20 @@ def _latin(sample: str) -> str:
     counts = {code: len(words & small) for code, small in SMALL_WORDS.items()}
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] > counts["en"] and counts[best] >= 2 else "en"
+
+
+NAMES = {
+    "en": ("eng", "english"), "de": ("ger", "deu", "german", "deutsch"), "fr": ("fre", "fra", "french", "français", "francais"),
+    "es": ("spa", "spanish", "español"), "it": ("ita", "italian", "italiano"), "pt": ("por", "portuguese", "português"),
+    "nl": ("dut", "nld", "dutch", "nederlands"), "zh": ("chi", "zho", "chinese", "中文"), "ja": ("jpn", "japanese", "日本語"),
+    "ko": ("kor", "korean"), "ru": ("rus", "russian"), "el": ("gre", "ell", "greek"), "ar": ("ara", "arabic"), "he": ("heb", "hebrew"),
+    "pl": ("pol", "polish"), "tr": ("tur", "turkish"), "sv": ("swe", "swedish"), "da": ("dan", "danish"), "cs": ("cze", "ces", "czech"),
+    "hu": ("hun", "hungarian"), "fa": ("per", "fas", "persian"), "uk": ("ukr", "ukrainian"), "fi": ("fin", "finnish"), "no": ("nor", "norwegian"),
+}  # fmt: skip
+CODES = {name: code for code, names in NAMES.items() for name in (code, *names)}
+
+
+def language_code(name: str) -> str:
+    """The ISO 639-1 code of a language as sources name it: `eng`, `German`, `pt-BR`; nothing where it is not known."""
+    said = name.strip().lower()
+    return CODES.get(said) or CODES.get(said.split("-")[0].split("_")[0].split(",")[0].split(";")[0].strip(), "")

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from store.errors import UnreadableFile
-from store.formats import abstract_links, bibtex, daily_papers, keyword_digest
+from store.formats import abstract_links, bibtex, daily_papers, keyword_digest, nbib, refer, ris, wos
 from store.formats.file import SourceFile
 from store.formats.reading import Options, Reader, Reading
 from store.language import language_of
 from store.paper import Kind, Record, Refused
 
-READERS: tuple[Reader, ...] = (keyword_digest, daily_papers, bibtex, abstract_links)
+READERS: tuple[Reader, ...] = (ris, nbib, wos, refer, keyword_digest, daily_papers, bibtex, abstract_links)
 """In the order in which they are asked: the most telling layouts first."""
 
 EXPECTED = "expected a Daily Papers page, an arXiv keyword digest, abstracts each followed by a link, or a BibTeX file"
@@ -66,8 +66,8 @@ def _checked(item: Record | Refused) -> Record | Refused:
     """A record that can be kept, or why it cannot: it names no work, or a field holds what cannot be one."""
     if isinstance(item, Refused):
         return item
-    if not (item.title or item.abstract or any(kind not in {"url", "pdf"} for kind in item.identifiers)):
-        return Refused(item.line, "neither a title nor an abstract nor an identifier")
+    if not (item.title or item.abstract or item.key or item.authors or any(kind not in {"url", "pdf"} for kind in item.identifiers)):
+        return Refused(item.line, "neither a title nor an author, an abstract or an identifier: it names no work")
     for field, longest in LONGEST.items():
         if len(getattr(item, field)) > longest:
             return Refused(item.line, f"its {field} has {len(getattr(item, field)):,} characters; no {field} has: is a quote or brace before it not closed?")

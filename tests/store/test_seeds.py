@@ -30,7 +30,7 @@ def library_of(folder: Path, files: list[Path]) -> Library:
 
 def dump(library: Library) -> list[tuple[object, ...]]:
     db = library.catalog._db
-    return [tuple(row) for table in ("paper", "alias", "source", "text", "sentence", "passage") for row in db.execute(f"SELECT * FROM {table}")]
+    return [tuple(row) for table in ("paper", "alias", "source", "text", "passage") for row in db.execute(f"SELECT * FROM {table}")]
 
 
 def test_every_record_of_every_file_is_read(seeds: list[Path]) -> None:
