@@ -6,16 +6,44 @@ from pathlib import Path
 from typing import NamedTuple
 
 from store.errors import UnreadableFile
-from store.formats import abstract_links, bibtex, daily_papers, keyword_digest, nbib, refer, ris, wos
+from store.formats import (
+    abstract_links,
+    arxiv_atom,
+    bibtex,
+    crossref,
+    csl_json,
+    daily_papers,
+    endnote_xml,
+    id_list,
+    json_lines,
+    keyword_digest,
+    nbib,
+    openalex,
+    pubmed_xml,
+    refer,
+    ris,
+    semantic_scholar,
+    tables,
+    wos,
+)
 from store.formats.file import SourceFile
 from store.formats.reading import Options, Reader, Reading
 from store.language import language_of
 from store.paper import Kind, Record, Refused
 
-READERS: tuple[Reader, ...] = (ris, nbib, wos, refer, keyword_digest, daily_papers, bibtex, abstract_links)
+READERS: tuple[Reader, ...] = (
+    arxiv_atom, pubmed_xml, endnote_xml,
+    openalex, crossref, semantic_scholar, csl_json, json_lines,
+    ris, nbib, wos, refer,
+    keyword_digest, daily_papers, bibtex, id_list, abstract_links, tables,
+)  # fmt: skip
 """In the order in which they are asked: the most telling layouts first."""
 
-EXPECTED = "expected a Daily Papers page, an arXiv keyword digest, abstracts each followed by a link, or a BibTeX file"
+EXPECTED = (
+    "expected BibTeX, RIS, PubMed (nbib, XML), EndNote (XML, refer), Web of Science text, CSL-JSON, OpenAlex, Crossref or Semantic Scholar JSON,"
+    " JSON Lines, an arXiv feed, CSV/TSV/XLSX with a header, a list of arXiv ids or DOIs, a Daily Papers page, an arXiv keyword digest,"
+    " or abstracts each followed by a link"
+)
 LONGEST = {"title": 5_000, "abstract": 100_000}
 """Characters; a field above that holds something else, such as a whole paper or what an unclosed quote swallowed."""
 MOST_AUTHORS = 20_000
@@ -31,7 +59,9 @@ class Opened(NamedTuple):
 
 def opened(file: SourceFile, options: Options | None = None) -> Opened:
     """A file's layout and papers; raises UnreadableFile when it is of no known layout."""
-    reader = next((reader for reader in READERS if reader.matches(file)), None)
+    if file.is_zip and not tables.matches(file):
+        raise UnreadableFile(f"{file.name}: an archive; unpack it and add what is in it; expected a list of papers")
+    reader = tables if file.is_zip else next((reader for reader in READERS if reader.matches(file)), None)
     if reader is None:
         raise UnreadableFile(f"{file.name}: no known layout; {EXPECTED}")
     return Opened(reader.NAME, "note" if file.is_note else "abstract", map(_checked, reader.read(file, options or Options())))

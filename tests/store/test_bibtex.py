@@ -128,7 +128,7 @@ def test_lines_and_raw_records_are_those_of_the_file() -> None:
     [
         ("@misc{a, title={One}}\n@misc{b, title={Two\n\n@misc{c, title={Three}}\n", ["a", "c"], [2]),
         ("@misc{a, title={One}}\n@misc{b, title={Two}\n", ["a"], [2]),
-        ("@misc{a, title={One}}\n@misc{a, title={Two}}\n@misc{b, title={Three}}", ["a", "b"], [2]),
+        ("@misc{a, title={One}}\n@misc{a, title={Two}}\n@misc{b, title={Three}}", ["a", "a", "b"], []),
         ('@misc{a, title={One}}\n@misc{b, title="Two}\n@misc{c, title={Three}}\n', ["a", "c"], [2]),
     ],
     ids=["open brace", "cut off", "key used twice", "open quote"],
