@@ -32,6 +32,11 @@ SETTINGS = (
     Setting("embedder.name", str, "minilm", "CARREL_EMBEDDER", "minilm, none, or hash (lexical, for tests)"),
     Setting("embedder.folder", str, "", "CARREL_EMBEDDER_FOLDER", "where minilm's weights are, if not in the cache"),
     Setting("budget.usd", float, 0.0, "CARREL_BUDGET_USD", "a run stops when it has spent this much; 0 is no cap"),
+    Setting("lookups.arxiv", str, "", "CARREL_LOOKUPS_ARXIV", "address of arXiv's interface, where it is not the public one"),
+    Setting("lookups.openalex", str, "", "CARREL_LOOKUPS_OPENALEX", "address of OpenAlex; its key is $OPENALEX_API_KEY"),
+    Setting("lookups.crossref", str, "", "CARREL_LOOKUPS_CROSSREF", "address of Crossref"),
+    Setting("lookups.semanticscholar", str, "", "CARREL_LOOKUPS_SEMANTICSCHOLAR", "address of Semantic Scholar; its key is $SEMANTIC_SCHOLAR_API_KEY"),
+    Setting("lookups.contact", str, "", "CARREL_LOOKUPS_CONTACT", "an e-mail address that the services may write to; they answer faster then"),
     Setting("language", str, "English", "CARREL_LANGUAGE", "the language of answers and drafts"),
 )
 
@@ -48,6 +53,11 @@ class Settings:
     embedder_name: str = "minilm"
     embedder_folder: str = ""
     budget_usd: float = 0.0
+    lookups_arxiv: str = ""
+    lookups_openalex: str = ""
+    lookups_crossref: str = ""
+    lookups_semanticscholar: str = ""
+    lookups_contact: str = ""
     language: str = "English"
     origins: dict[str, str] = field(default_factory=dict)
 

@@ -4,13 +4,15 @@ import json
 import sqlite3
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from store import kept, texts
+from store import decisions, kept, texts
 from store.database import Database
+from store.duplicates import fingerprints, same_work
 from store.errors import UnknownPaper
 from store.intake import Intake, Outcome
 from store.keywords import INDEXED_AS, indexed_words
@@ -51,6 +53,21 @@ class Import(NamedTuple):
     kind: Kind
     records: int
     refused: list[tuple[int, str]]
+
+
+class Flow(NamedTuple):
+    """What a flow diagram counts: records as they came, papers after merging, and what was decided of them."""
+
+    records: int
+    by_source: dict[str, int]
+    duplicates: int
+    papers: int
+    candidates: int
+    included: int
+    excluded: int
+    excluded_for: dict[str, int]
+    removed: int
+    lookups: list[dict[str, object]]
 
 
 class Members:
@@ -116,6 +133,8 @@ class Catalog:
         """Notes what was read; an import that gave no new source is forgotten unless it is how the file is known."""
         report = json.dumps({"records": records, "refused": refused}, ensure_ascii=False)
         self._db.execute("UPDATE import SET report = ? WHERE id = ?", (report, number))
+        if self._db.execute("SELECT 1 FROM source WHERE import = ? LIMIT 1", (number,)).fetchone():
+            decisions.decide(self._db, decisions.next_step(self._db), "add", 0, {"import": number})
 
     def intake(self, imported: int, kind: Kind, kept_keys: frozenset[str] = frozenset()) -> Intake:
         """What takes the records of an import."""
@@ -129,6 +148,18 @@ class Catalog:
         if outcome.became == "unchanged":
             self._db.execute("DELETE FROM import WHERE id = ?", (number,))
         return outcome
+
+    def same_work(self, record: Record) -> int:
+        """The number of the paper that a record would join, or 0."""
+        marks = json.dumps(fingerprints(record))
+        rows = self._db.execute(
+            f"SELECT DISTINCT s.paper FROM fingerprint f JOIN source s ON s.id = f.source WHERE f.mark IN {MEMBERS} ORDER BY s.paper LIMIT 50", (marks,)
+        )
+        for (number,) in rows.fetchall():
+            stored = texts.stored_record(self._db, number)
+            if stored and same_work(record, stored):
+                return int(number)
+        return 0
 
     def _keep_words(self) -> None:
         """Indexes all words anew where another version of the rules indexed them."""
@@ -170,6 +201,16 @@ class Catalog:
     def _papers(self, rows: Sequence[sqlite3.Row]) -> list[Paper]:
         chosen = json.dumps([row["number"] for row in rows])
         aliases = self._by_paper(f"SELECT paper, key FROM alias WHERE paper IN {MEMBERS} ORDER BY key", chosen)
+        reasons = {
+            number: json.loads(data)["reason"]
+            for number, data in self._db.execute(
+                f"SELECT paper, data FROM decision WHERE kind = 'status' AND undone = 0 AND paper IN {MEMBERS} ORDER BY id", (chosen,)
+            )
+        }
+        notes = self._by_paper(
+            f"SELECT paper, json_extract(data, '$.text') AS note FROM decision WHERE kind = 'note' AND undone = 0 AND paper IN {MEMBERS} ORDER BY id",
+            chosen,
+        )
         tags = self._by_paper(f"SELECT paper, tag FROM tag WHERE paper IN {MEMBERS} ORDER BY tag", chosen)
         sources = self._by_paper(
             "SELECT s.paper, s.id, s.line, s.fields, s.raw, i.file, i.format, i.time, i.kind FROM source s JOIN import i ON i.id = s.import"
@@ -180,7 +221,14 @@ class Catalog:
             f"SELECT s.paper, t.role, t.characters FROM source s JOIN text t ON t.source = s.id WHERE s.paper IN {MEMBERS} AND t.shown = 1",
             chosen,
         )
-        return [_paper(row, aliases[row["number"]], tags[row["number"]], sources[row["number"]], shown[row["number"]]) for row in rows]
+        return [
+            replace(
+                _paper(row, aliases[row["number"]], tags[row["number"]], sources[row["number"]], shown[row["number"]]),
+                status_reason=reasons.get(row["number"], ""),
+                notes=tuple(note["note"] for note in notes[row["number"]]),
+            )
+            for row in rows
+        ]
 
     def _by_paper(self, query: str, chosen: str) -> dict[int, list[sqlite3.Row]]:
         by_paper: dict[int, list[sqlite3.Row]] = {number: [] for number in json.loads(chosen)}
@@ -230,6 +278,38 @@ class Catalog:
             " JOIN paper a ON a.number = s.paper JOIN paper b ON b.number = o.paper ORDER BY 1, 2, 3"
         )
         return [(row[0], row[1], row[2]) for row in rows]
+
+    def papers_of(self, sources: Iterable[int]) -> list[int]:
+        """The papers that sources belong to."""
+        rows = self._db.execute(f"SELECT DISTINCT paper FROM source WHERE id IN {MEMBERS} ORDER BY paper", (json.dumps(list(sources)),))
+        return [row[0] for row in rows]
+
+    def note_lookup(self, service: str, query: str, found: int | None, shown: int, taken: int) -> None:
+        """Keeps what was asked of a service and what came of it."""
+        self._db.execute("INSERT INTO lookup (time, service, query, found, shown, taken) VALUES (?, ?, ?, ?, ?, ?)", (now(), service, query, found, shown, taken))
+
+    def flow(self) -> Flow:
+        """The counts of a flow diagram."""
+        statuses = self.statuses()
+        rows = self._db.execute("SELECT i.file, count(*) FROM source s JOIN import i ON i.id = s.import GROUP BY i.file ORDER BY min(i.id)")
+        by_source = {row[0]: row[1] for row in rows}
+        reasons: dict[str, int] = {}
+        for (number,) in self._db.execute("SELECT number FROM paper WHERE status = 'excluded'").fetchall():
+            reason = str(decisions.of_paper(self._db, number, "status")[-1].data["reason"])
+            reasons[reason] = reasons.get(reason, 0) + 1
+        lookups = [dict(row) for row in self._db.execute("SELECT time, service, query, found, shown, taken FROM lookup ORDER BY id")]
+        return Flow(
+            records=sum(by_source.values()),
+            by_source=by_source,
+            duplicates=sum(by_source.values()) - sum(statuses.values()),
+            papers=sum(statuses.values()),
+            candidates=statuses.get("candidate", 0),
+            included=statuses.get("included", 0),
+            excluded=statuses.get("excluded", 0),
+            excluded_for=dict(sorted(reasons.items())),
+            removed=statuses.get("removed", 0),
+            lookups=lookups,
+        )
 
     def statuses(self) -> dict[str, int]:
         """How many papers have each status."""

@@ -1,7 +1,7 @@
 """What a person decided of papers: kept in order, taken back one by one, and stronger than any import.
 
-Kinds and their data (JSON): `edit` {"field", "value"}, `rename` {"from", "to"}, `tag` {"tag", "on"}, `note` {"text"},
-`status` {"status", "reason", "before"}, `merge` {"sources": [[…], […]]}, `split` {"sources": [[…], …]}.
+Kinds and their data (JSON): `edit` {"field", "value"}, `rename` {"from", "to", "chosen"}, `tag` {"tag", "on"}, `note`
+{"text"}, `status` {"status", "reason", "before"}, `merge` and `split` {"sources": [[…], […]]}, `add` {"import"}.
 """
 
 import json
@@ -34,19 +34,26 @@ class Decision(NamedTuple):
     data: dict[str, object]
 
 
-def decide(database: sqlite3.Connection, kind: str, paper: int, data: dict[str, object]) -> int:
-    """Notes a decision; its number."""
-    row = database.execute(
-        "INSERT INTO decision (time, kind, paper, data) VALUES (?, ?, ?, ?)",
-        (datetime.now(UTC).isoformat(timespec="seconds"), kind, paper, json.dumps(data, ensure_ascii=False)),
+def next_step(database: sqlite3.Connection) -> int:
+    """The number of a new command's decisions."""
+    return int(database.execute("SELECT coalesce(max(step), 0) + 1 FROM decision").fetchone()[0])
+
+
+def decide(database: sqlite3.Connection, step: int, kind: str, paper: int, data: dict[str, object]) -> None:
+    """Notes a decision."""
+    database.execute(
+        "INSERT INTO decision (step, time, kind, paper, data) VALUES (?, ?, ?, ?, ?)",
+        (step, datetime.now(UTC).isoformat(timespec="seconds"), kind, paper, json.dumps(data, ensure_ascii=False)),
     )
-    return int(row.lastrowid or 0)
 
 
-def last(database: sqlite3.Connection) -> Decision | None:
-    """The last decision that counts."""
-    row = database.execute("SELECT id, time, kind, paper, data FROM decision WHERE undone = 0 ORDER BY id DESC LIMIT 1").fetchone()
-    return _decision(row) if row else None
+def last(database: sqlite3.Connection) -> list[Decision]:
+    """The decisions of the last command that counts, the latest first."""
+    rows = database.execute(
+        "SELECT id, time, kind, paper, data FROM decision WHERE undone = 0"
+        " AND step = (SELECT max(step) FROM decision WHERE undone = 0) ORDER BY id DESC"
+    )
+    return [_decision(row) for row in rows.fetchall()]
 
 
 def undo(database: sqlite3.Connection, decision: Decision) -> None:
@@ -90,11 +97,11 @@ def links(database: sqlite3.Connection, sources: Collection[int]) -> Decisions:
     same: set[frozenset[int]] = set()
     different: set[frozenset[int]] = set()
     for decision in _about_sources(database):
-        groups = [[source for source in group if source in sources] for group in _groups(decision)]
-        across = {frozenset(pair) for one, other in combinations(groups, 2) for pair in product(one, other)}
+        parts = [[source for source in group if source in sources] for group in groups(decision)]
+        across = {frozenset(pair) for one, other in combinations(parts, 2) for pair in product(one, other)}
         if decision.kind == "merge":
             different -= across
-            same |= {frozenset((one[0], other[0])) for one, other in combinations(groups, 2) if one and other}
+            same |= {frozenset((one[0], other[0])) for one, other in combinations(parts, 2) if one and other}
         else:
             same -= across
             different |= across
@@ -105,7 +112,7 @@ def linked_sources(database: sqlite3.Connection, sources: Collection[int]) -> se
     """The sources that a decision names together with any of these."""
     found: set[int] = set()
     for decision in _about_sources(database):
-        named = {source for group in _groups(decision) for source in group}
+        named = {source for group in groups(decision) for source in group}
         if not named.isdisjoint(sources):
             found |= named
     return found
@@ -116,7 +123,8 @@ def _about_sources(database: sqlite3.Connection) -> Iterable[Decision]:
     return [_decision(row) for row in rows.fetchall()]
 
 
-def _groups(decision: Decision) -> list[list[int]]:
-    groups = decision.data["sources"]
-    assert isinstance(groups, list)  # written by us
-    return groups
+def groups(decision: Decision) -> list[list[int]]:
+    """The groups of sources that a `merge` or `split` names."""
+    named = decision.data["sources"]
+    assert isinstance(named, list)  # written by us
+    return named

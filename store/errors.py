@@ -6,6 +6,8 @@ StoreError
 ├── LibraryBusy         another process holds the library for longer than we wait
 ├── UnknownPaper        a citation key that the library does not hold
 ├── BadDecision         an edit, key or status that cannot be
+├── LookupFailed        a service that cannot be reached, says no, or answers what it never should
+│   └── KeyNeeded       it wants a key that is not given, or refuses the one that is
 ├── EmbedderError       weights missing, altered, or an embedder nobody knows
 └── IndexUnusable       the vector index cannot be trusted; the exact scan answers instead
 """
@@ -45,6 +47,18 @@ class BadDecision(StoreError):
     """What a person asked for cannot be: no such field, a key that is taken, two papers that are one already."""
 
     exit_code = 2
+
+
+class LookupFailed(StoreError):
+    """A service for looking papers up gave nothing that can be used; running the command again later may."""
+
+    exit_code = 69
+
+
+class KeyNeeded(LookupFailed):
+    """The service wants a key."""
+
+    exit_code = 77
 
 
 class EmbedderError(StoreError):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from store import formats, search, vectors
 from store.catalog import Catalog, Members
+from store.curation import Curation
 from store.embedding import Embedder
 from store.errors import IndexUnusable, LibraryNotFound, UnreadableFile
 from store.formats.file import SourceFile
@@ -110,6 +111,16 @@ class Library:
             counts[outcome.became] += 1
         self.catalog.finish_import(number, sum(counts.values()), [(one.line, one.reason) for one in refused])
         return FileReport(name, format_, counts["new"], counts["merged"], counts["unchanged"], tuple(refused))
+
+    def known(self, record: Record) -> str:
+        """The key of the paper that a record is the same work as, or nothing."""
+        number = self.catalog.same_work(record)
+        return self.catalog.keys([number])[number] if number else ""
+
+    @property
+    def curation(self) -> Curation:
+        """The changes that a person can make."""
+        return Curation(self.catalog, self.used_keys())
 
     def embed(self, progress: vectors.Progress | None = None) -> int:
         """Computes the vectors that are missing; how many there were."""

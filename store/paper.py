@@ -75,7 +75,8 @@ class Paper:
     """A work as the library shows it, merged from all its sources.
 
     `number` is internal: it never changes and is never shown. `language` is the abstract's; `translations` maps a
-    language code to title and abstract. `kind` is "note" while no source gave an abstract of the authors.
+    language code to title and abstract. `kind` is "note" while no source gave an abstract of the authors; `notes`
+    are a person's own.
     """
 
     number: int
@@ -102,6 +103,8 @@ class Paper:
     status: str
     kind: Kind
     sources: tuple[Source, ...]
+    status_reason: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def year(self) -> str:

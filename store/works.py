@@ -45,6 +45,27 @@ class Works:
         self._unindex(number)
         self._renew(number)
 
+    def forget(self, sources: Collection[int], papers: Collection[int]) -> None:
+        """Takes sources out of these papers, with their texts; a paper without a source is no more."""
+        inside = "(SELECT value FROM json_each(?))"
+        for number in papers:
+            self._unindex(number)
+        chosen, them = json.dumps(sorted(sources)), json.dumps(sorted(papers))
+        self._db.execute("PRAGMA defer_foreign_keys=ON")
+        self._db.execute(f"DELETE FROM passage WHERE paper IN {inside}", (them,))
+        self._db.execute(f"DELETE FROM text WHERE source IN {inside}", (chosen,))
+        self._db.execute(f"DELETE FROM undecided WHERE source IN {inside} OR other IN {inside}", (chosen, chosen))
+        self._db.executemany("DELETE FROM fingerprint WHERE mark = ? AND source = ?", self._marks(sources))
+        self._db.execute(f"DELETE FROM source WHERE id IN {inside}", (chosen,))
+        self._db.execute(f"DELETE FROM paper WHERE number IN {inside} AND NOT EXISTS (SELECT 1 FROM source WHERE source.paper = number)", (them,))
+        for number in papers:
+            if self._db.execute("SELECT 1 FROM paper WHERE number = ?", (number,)).fetchone():
+                self._renew(number)
+
+    def _marks(self, sources: Collection[int]) -> list[tuple[int, int]]:
+        rows = self._db.execute("SELECT mark, source FROM fingerprint WHERE source IN (SELECT value FROM json_each(?))", (json.dumps(sorted(sources)),))
+        return [(row[0], row[1]) for row in rows]
+
     # -- which sources hang together
 
     def _component(self, sources: Collection[int]) -> dict[int, Record]:

@@ -28,6 +28,19 @@ MODULES = {
     "papers": "library",
     "show": "library",
     "search": "library",
+    "similar": "library",
+    "edit": "decisions",
+    "rename": "decisions",
+    "tag": "decisions",
+    "note": "decisions",
+    "status": "decisions",
+    "remove": "decisions",
+    "merge": "decisions",
+    "split": "decisions",
+    "undo": "decisions",
+    "flow": "decisions",
+    "find": "lookups",
+    "enrich": "lookups",
     "index": "library",
     "embedder": "library",
     "ask": "tasks",
@@ -53,7 +66,7 @@ class Commands(click.Group):
         if name not in MODULES:
             return None
         module = importlib.import_module(f"assistant.cli.{MODULES[name]}")
-        command: click.Command = getattr(module, name)
+        command: click.Command = getattr(module, "note_command" if name == "note" else name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -68,6 +81,19 @@ SUMMARIES = {
     "papers": "list the papers",
     "show": "one paper, its sentences numbered",
     "search": "find papers by words and by meaning",
+    "similar": "the papers most like one",
+    "edit": "correct a paper's fields, for good",
+    "rename": "give a paper another key; the old one goes on working",
+    "tag": "put a tag on papers",
+    "note": "keep a note of yours on a paper",
+    "status": "make papers candidate, included or excluded",
+    "remove": "take papers out",
+    "merge": "make two papers one",
+    "split": "part a paper that is two works",
+    "undo": "take back the last change",
+    "flow": "counts for a flow diagram",
+    "find": "look for papers at arXiv, OpenAlex, Crossref or Semantic Scholar",
+    "enrich": "fill in what is missing, find newer versions and retractions",
     "index": "bring the vector index up to date",
     "embedder": "set up the embedder",
     "ask": "ask a question; every sentence of the answer points at its source",

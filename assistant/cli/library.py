@@ -1,5 +1,6 @@
 """Commands of the library: init, add, papers, show, search, index, embedder."""
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -12,6 +13,7 @@ from assistant.cli.base import Context, note, print_json, print_table, progress,
 from assistant.document import NOTE_WARNING
 from assistant.errors import OutputError
 from assistant.settings import FILE, template
+from store.formats.id_list import identifiers_in
 from store.formats.reading import Options
 from store.library import DATABASE, FileReport, Library
 from store.scope import Scope
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from store.texts import Text
 
 NOTHING_IMPORTED, ITEMS_FAILED = 65, 1
+DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 IGNORED = "# Derived: built again from library.sqlite, or exported.\nindex/\nexports/\n*.writer\n*-journal\n*-wal\n*-shm\n"
 NO_EMBEDDER = "no embedder is set up: papers are found by keywords alone; `carrel embedder install` adds search by meaning"
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -31,6 +34,7 @@ def scope_options(command: Command) -> Command:
     """The filters that hold for everything that retrieves."""
     for option in (
         click.option("--key", "keys", multiple=True, help="Only these papers."),
+        click.option("--node", "nodes", multiple=True, metavar="TREE/NODE", help="Only papers filed at this node of a taxonomy, or below it."),
         click.option("--source", "sources", multiple=True, help="Only papers from this file."),
         click.option("--status", "statuses", multiple=True, help="Only this status."),
         click.option("--tag", "tags", multiple=True, help="Only this tag."),
@@ -42,12 +46,32 @@ def scope_options(command: Command) -> Command:
     return command
 
 
-def scope_of(filters: dict[str, object]) -> Scope | None:
+def scope_of(context: Context, filters: dict[str, object]) -> Scope | None:
     """The scope that filter options give, or None when none was given; takes them out of the options."""
-    names = ("keys", "since", "until", "categories", "tags", "statuses", "sources")
+    names = ("keys", "since", "until", "categories", "tags", "statuses", "sources", "nodes")
     given = {name: filters.pop(name) for name in names}
+    for name in ("since", "until"):
+        if given[name] and not DATE.fullmatch(str(given[name])):
+            raise click.UsageError(f"--{name} {given[name]}: a date is 2026, 2026-03 or 2026-03-25")
     given["keys"] = given["keys"] or None
+    given["nodes"] = tuple(_at_node(context, str(node)) for node in given["nodes"])  # type: ignore[attr-defined]  # click made a tuple
     return Scope(**given) if any(given.values()) else None  # type: ignore[arg-type]  # click made the types
+
+
+def _at_node(context: Context, said: str) -> tuple[int, ...]:
+    """The papers filed at a node of a tree, or below it: TREE/NODE, the node by its id or label."""
+    from assistant.files import read_tree, taxonomy_file
+    from assistant.tasks.taxonomy import Tree, filed_at
+
+    name, _, node = said.partition("/")
+    path = taxonomy_file(context.folder, name)
+    if not node or not path.exists():
+        raise click.UsageError(f"--node {said}: should be TREE/NODE, with a tree that there is; `carrel taxonomy` makes one")
+    library = context.library(keywords_only=True)
+    tree = Tree(*read_tree(path))
+    if node not in {one.id for one in tree.nodes} | {one.label for one in tree.nodes}:
+        raise click.UsageError(f"--node {said}: the tree has no such node; its nodes are {', '.join(one.id for one in tree.nodes)}")
+    return filed_at(library, name, tree, node)
 
 
 @click.command()
@@ -69,24 +93,32 @@ def init(folder: Path) -> None:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("files", nargs=-1, required=True)
+@click.option("--column", "columns", multiple=True, metavar="FIELD=NAME", help="Which column (or JSON field) holds a field: title=Name.")
 @click.option("--year", type=click.IntRange(1900, 2200), help="The year a page was copied in, which it does not print.")
 @click.option("--note", "is_note", is_flag=True, help="The texts are notes on the papers, not the authors' abstracts.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.pass_obj
-def add(context: Context, /, files: tuple[Path, ...], year: int | None, is_note: bool, as_json: bool) -> None:
-    """Takes papers from FILES (or folders of files; - is what is pasted).
+def add(context: Context, /, files: tuple[str, ...], columns: tuple[str, ...], year: int | None, is_note: bool, as_json: bool) -> None:
+    """Takes papers from FILES, folders of files, what is pasted (-), or identifiers (arxiv:2603.13224 doi:10.…).
 
-    A layout is found by content: a Hugging Face Daily Papers page copied as text, abstracts each followed by a link, a
-    bilingual arXiv keyword digest, BibTeX. Adding the same again changes nothing.
+    A layout is found by content: BibTeX, RIS, PubMed, EndNote, Web of Science, CSL-JSON, OpenAlex, Crossref, Semantic
+    Scholar, JSON Lines, arXiv feeds, CSV, TSV, XLSX, lists of ids, a Hugging Face Daily Papers page copied as text,
+    abstracts each followed by a link, a bilingual arXiv digest. Adding the same again changes nothing.
     """
     library = context.library()
-    options = Options(year)
+    options = Options(year, dict(_column(one) for one in columns))
     kind: Kind | None = "note" if is_note else None
     reports = []
+    named = [Path(name) for name in files if Path(name).exists() or not identifiers_in(name)]
+    words = [name for name in files if not Path(name).exists() and identifiers_in(name)]
+    if words:
+        from assistant.cli.lookups import add_identifiers
+
+        reports += add_identifiers(context, library, words)
     with progress("reading") as show:
-        paths = _files(files)
-        reports += [FileReport(str(path), "", 0, 0, 0, (), f"{path}: a folder without files") for path in files if _is_empty(path)]
+        paths = _files(named)
+        reports += [FileReport(str(path), "", 0, 0, 0, (), f"{path}: a folder without files") for path in named if _is_empty(path)]
         for done, path in enumerate(paths, 1):
             if str(path) == "-":
                 reports.append(library.add_text(sys.stdin.buffer.read(), "standard input", options, kind=kind))
@@ -96,6 +128,13 @@ def add(context: Context, /, files: tuple[Path, ...], year: int | None, is_note:
     with progress("embedding") as show:
         library.embed(show)
     _report(library, reports, as_json)
+
+
+def _column(said: str) -> tuple[str, str]:
+    field, equals, name = said.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"--column {said}: should be FIELD=NAME, such as title=Name")
+    return field, name
 
 
 def _is_empty(path: Path) -> bool:
@@ -156,7 +195,7 @@ def _report_json(report: FileReport) -> dict[str, object]:
 def papers(context: Context, /, duplicates: bool, as_json: bool, **filters: object) -> None:
     """Lists the papers in order of key."""
     library = context.library(keywords_only=True)
-    found = library.papers(scope_of(filters))
+    found = library.papers(scope_of(context, filters))
     if duplicates:
         _print_duplicates(library, found)
     elif as_json:
@@ -184,7 +223,8 @@ def paper_json(paper: "Paper") -> dict[str, object]:
         "key aliases title authors author_count organization date date_inferred venue abstract language translations identifiers"
         " categories keywords tags status sources"
     )
-    return {name: fields[name] for name in names.split()}
+    extra = [name for name in ("details", "notices", "references", "notes", "status_reason") if fields[name]]
+    return {name: fields[name] for name in [*names.split(), *extra]}
 
 
 def _date(paper: "Paper") -> str:
@@ -217,6 +257,10 @@ def show(context: Context, /, key: str, as_json: bool) -> None:
     click.secho(paper.title or paper.key, bold=True)
     for label, value in _fields(paper):
         click.echo(f"{label:>14}  {value}")
+    for number, source in enumerate(paper.sources, 1) if len(paper.sources) > 1 else ():
+        click.echo(f"{f'source {number}':>14}  {source.file}:{source.line} ({source.format})")
+    for said in paper.notes:
+        click.echo(f"{'note':>14}  {said}")
     for text in texts:
         if text.role.startswith("abstract") or ":" in text.role:
             click.echo(f"\n{text.role}{' (our note, not the authors’ abstract)' if paper.kind == 'note' else ''}")
@@ -235,7 +279,10 @@ def _fields(paper: "Paper") -> list[tuple[str, str]]:
         ("identifiers", ", ".join(f"{kind} {value}" for kind, value in paper.identifiers.items())),
         ("categories", ", ".join(paper.categories)),
         ("keywords", ", ".join(paper.keywords)),
-        ("status", paper.status),
+        ("status", paper.status + (f": {paper.status_reason}" if paper.status_reason else "")),
+        ("notices", ", ".join(paper.notices)),
+        ("tags", ", ".join(paper.tags)),
+        ("details", ", ".join(f"{name} {value}" for name, value in paper.details.items())),
         ("from", sources),
     ]
     return [(label, value) for label, value in fields if value]
@@ -250,17 +297,41 @@ def _text_json(text: "Text") -> dict[str, object]:
 
 
 @click.command()
-@click.argument("query")
+@click.argument("query", required=False, default=None)
+@click.option("--file", "file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A text (an abstract, a paragraph) as the query.")
 @click.option("--count", "-n", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
 @click.option("--keywords", "by_keywords", is_flag=True, help="The keyword ranking alone.")
 @click.option("--exact", is_flag=True, help="The exact scan, also where the index would answer.")
 @scope_options
 @click.option("--json", "as_json", is_flag=True, help="The hits as JSON.")
 @click.pass_obj
-def search(context: Context, /, query: str, count: int, by_keywords: bool, exact: bool, as_json: bool, **filters: object) -> None:
+def search(
+    context: Context, /, query: str | None, file: Path | None, count: int, by_keywords: bool, exact: bool, as_json: bool, **filters: object
+) -> None:
     """Finds papers for QUERY by words and by meaning, each with the passage that fits best."""
+    if query is None and file is None:
+        raise click.UsageError("give a query, or a file with one (--file)")
+    query = " ".join([query or "", file.read_text("utf-8", errors="replace") if file else ""]).strip()
     library = context.library(keywords_only=by_keywords)
-    hits = library.search(query, count=count, scope=scope_of(filters), by_keywords=by_keywords, exact=exact)
+    hits = library.search(query, count=count, scope=scope_of(context, filters), by_keywords=by_keywords, exact=exact)
+    _print_hits(library, query, hits, as_json=as_json)
+
+
+@click.command()
+@click.argument("key")
+@click.option("--count", "-n", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
+@click.option("--keywords", "by_keywords", is_flag=True, help="The keyword ranking alone.")
+@scope_options
+@click.option("--json", "as_json", is_flag=True, help="The hits as JSON.")
+@click.pass_obj
+def similar(context: Context, /, key: str, count: int, by_keywords: bool, as_json: bool, **filters: object) -> None:
+    """Finds the papers most like the paper KEY."""
+    library = context.library(keywords_only=by_keywords)
+    hits = library.similar(key, count=count, scope=scope_of(context, filters), by_keywords=by_keywords)
+    _print_hits(library, f"similar to {key}", hits, as_json=as_json)
+
+
+def _print_hits(library: Library, query: str, hits: "Sequence[Hit]", *, as_json: bool) -> None:
     found = {paper.number: paper for paper in library.catalog.papers([hit.paper for hit in hits])}
     if as_json:
         print_json({"query": query, "hits": [_hit_json(library, hit, found[hit.paper]) for hit in hits]})

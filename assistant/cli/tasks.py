@@ -74,7 +74,7 @@ def ask(
     **options: object,
 ) -> None:
     """Asks QUESTION of the library: an answer of sentences, each pointing at the sentences that say so."""
-    wanted, scope = asking(options), scope_of(options)
+    wanted, scope = asking(options), scope_of(context, options)
     try:
         with desk(context, wanted, keywords_only=by_keywords) as at:
             document = ask_task.answer(
@@ -165,7 +165,7 @@ def table(
     """
     from assistant.tasks import table as task
 
-    wanted, scope = asking(options), scope_of(options)
+    wanted, scope = asking(options), scope_of(context, options)
     columns = _columns(context, name, columns_from, given)
     if show or (as_json and not run):
         library = context.library(keywords_only=True)
@@ -280,7 +280,7 @@ def taxonomy(
     """
     from assistant.tasks import taxonomy as task
 
-    wanted, scope = asking(options), scope_of(options)
+    wanted, scope = asking(options), scope_of(context, options)
     path = taxonomy_file(context.folder, name)
     if not path.exists() and (show or not facet or (as_json and not run)):
         raise UsageError(f"there is no tree {name!r} yet: give --facet 'what it divides the papers by' to grow one")
@@ -339,7 +339,7 @@ def draft(
     from assistant.tasks import draft as task
     from assistant.tasks import taxonomy as trees
 
-    wanted, scope = asking(options), scope_of(options)
+    wanted, scope = asking(options), scope_of(context, options)
     path = plan_file(context.folder, name)
     printing = show or (as_json and not run)
     if printing:

@@ -128,6 +128,15 @@ def move_findings(library: Library, name: str, old: Tree, new: Tree) -> None:
             library.catalog.drop_findings(TASK, slug(name), old.digest)
 
 
+def filed_at(library: Library, name: str, tree: Tree, node: str) -> tuple[int, ...]:
+    """The numbers of the papers filed at a node (by id or label), or below it."""
+    inside = {one.id for one in tree.nodes if node in {one.id, one.label}}
+    while below := {one.id for one in tree.nodes if one.parent in inside} - inside:
+        inside |= below
+    made = document(library, name, tree, library.papers())
+    return tuple(sorted({library.catalog.number(one.key) for one in made.assignments if one.node in inside}))
+
+
 def document(library: Library, name: str, tree: Tree, papers: Sequence[Paper], failed: Sequence[str] = ()) -> Document:
     """The tree and its papers as stored; calls no model."""
     have = library.catalog.findings(TASK, slug(name))

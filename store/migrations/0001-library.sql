@@ -89,9 +89,10 @@ CREATE TABLE vector (passage INTEGER PRIMARY KEY REFERENCES passage ON DELETE CA
 -- The words of each paper, without the texts themselves; a row is taken out by giving the same words once more.
 CREATE VIRTUAL TABLE words USING fts5 (title, body, keywords, content = '', tokenize = "porter unicode61 remove_diacritics 2");
 
--- What a person decided, in order; what was taken back is `undone` and counts no more.
+-- What a person decided, in order; what was taken back is `undone` and counts no more. One command is one `step`.
 CREATE TABLE decision (
     id     INTEGER PRIMARY KEY,
+    step   INTEGER NOT NULL,
     time   TEXT NOT NULL,
     kind   TEXT NOT NULL,
     paper  INTEGER NOT NULL,

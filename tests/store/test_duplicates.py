@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store.duplicates import fingerprints, same_work
@@ -237,3 +237,49 @@ def test_being_the_same_work_goes_both_ways(one: Record, other: Record) -> None:
 def test_an_abstract_without_a_letter_is_nobodys_duplicate() -> None:
     """A dash in the place of the abstract says nothing about the work."""
     assert same_work(Record(abstract="–"), Record(identifiers={"url": "https://example.org"})) == ""
+
+
+TITLES = ("Learning to Walk on Moving Bridges", "Swimming in Cold Rivers by Night", "")
+works = st.builds(
+    lambda title, abstract, ids, key, **fields: Record(title=title, abstract=abstract, identifiers=ids, key=key if title else "", **fields),
+    title=st.sampled_from(TITLES),
+    abstract=st.sampled_from(["", ABSTRACT, ABSTRACT.replace("twelve", "eleven"), "Fish swim in rivers. " * 8]),
+    ids=st.dictionaries(st.sampled_from(["doi", "arxiv"]), st.sampled_from(["10.1234/a", "10.1234/b", "2603.00001", "2603.00002"]), max_size=2),
+    key=st.sampled_from(["", "Mine", "Yours"]),
+    authors=st.sampled_from([(), ("Ada Lovelace",)]),
+    date=st.sampled_from(["", "2026", "2026-03"]),
+    venue=st.sampled_from(["", "J. Bridges"]),
+)
+
+
+def parted(library: Library) -> set[tuple[object, ...]]:
+    """The papers by what they say and by the records they are made of, and the keys there are, clashes' letters aside."""
+    return {
+        (
+            frozenset((source.raw, source.line) for source in paper.sources), paper.title, paper.abstract, paper.authors, paper.date, paper.venue,
+            frozenset(paper.identifiers.items()),
+        )
+        for paper in library.papers()
+    }  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(given_records=st.lists(works, min_size=1, max_size=7, unique_by=repr), data=st.data())
+def test_the_works_are_the_same_in_any_order_and_in_any_parts(
+    tmp_path_factory: pytest.TempPathFactory, given_records: list[Record], data: st.DataObject
+) -> None:
+    """Whatever the records: in one file or one by one, in any order, they make the same papers, undecided ones too; and all keys work."""
+    numbered = [replace(record, raw=str(number), line=number) for number, record in enumerate(given_records)]
+    shuffled = data.draw(st.permutations(numbered))
+    whole, single = (Library(tmp_path_factory.mktemp("order"), create=True) for _ in range(2))
+    whole.add_records(numbered, "f", "test")
+    for record in shuffled:
+        single.add_records([record], "f", "test")
+    assert parted(whole) == parted(single)
+    assert len(whole.catalog.undecided()) == len(single.catalog.undecided())
+    keys = {key for paper in whole.papers() for key in (paper.key, *paper.aliases)}
+    assert keys <= {key for paper in single.papers() for key in (paper.key, *paper.aliases)} | {f"{key}{letter}" for key in keys for letter in "abcdefg"}
+    for library in (whole, single):
+        assert all(library.paper(alias).number == paper.number for paper in library.papers() for alias in paper.aliases)
+        assert sum(len(paper.sources) for paper in library.papers()) == len(given_records)
+        library.close()
