@@ -274,8 +274,8 @@ class Catalog:
     def undecided(self) -> list[tuple[str, str, str]]:
         """Pairs of keys whose papers may be one work but contradict another, with the reason."""
         rows = self._db.execute(
-            "SELECT DISTINCT a.key, b.key, u.reason FROM undecided u JOIN source s ON s.id = u.source JOIN source o ON o.id = u.other"
-            " JOIN paper a ON a.number = s.paper JOIN paper b ON b.number = o.paper ORDER BY 1, 2, 3"
+            "SELECT a.key, b.key, min(u.reason) FROM undecided u JOIN source s ON s.id = u.source JOIN source o ON o.id = u.other"
+            " JOIN paper a ON a.number = s.paper JOIN paper b ON b.number = o.paper GROUP BY 1, 2 ORDER BY 1, 2"
         )
         return [(row[0], row[1], row[2]) for row in rows]
 

@@ -158,7 +158,7 @@ def _levelled(
     """Groups united by links between their sources; `unlinked` says of two groups that no link between them counts."""
     home = {source: group for group in groups for source in group}
     linked: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, int, str]] = {}
-    for (a, b), reason in sorted(pairs.items()):
+    for (a, b), reason in sorted(pairs.items(), key=lambda pair: (pair[1], pair[0])):
         one, other = sorted((home[a], home[b]))
         if one != other and not (unlinked and unlinked(one, other)):
             linked.setdefault((one, other), (a, b, reason))

@@ -9,7 +9,9 @@ from store.catalog import Catalog, Members, StoredPassage
 from store.vectors import Near
 
 Ranker = Literal["keywords", "vectors"]
-KEYWORD_SHARE = 0.6
+KEYWORD_SHARE = 0.5
+"""Of the keyword score in the fused one. Between .45 and .6 it matters little; at .5 no set measured lost against its
+better ranking by more than .003 (`benchmarks/retrieval.py`)."""
 COSINE_CEILING = 0.8
 """Cosines are scaled by a fixed ceiling and not by the query's best, so a query that fits nothing scores low in vectors."""
 CLOSE = 0.35
@@ -48,7 +50,7 @@ def vector_scores(near: Iterable[Near]) -> dict[int, Near]:
 
 
 def fused(by_words: Mapping[int, float], by_vectors: Mapping[int, Near]) -> dict[int, float]:
-    """.6 of the keyword score and .4 of the cosine over its ceiling; without vectors the keyword score alone."""
+    """Half the keyword score and half the cosine over its ceiling; without vectors the keyword score alone."""
     if not by_vectors:
         return dict(by_words)
     papers = by_words.keys() | by_vectors.keys()

@@ -27,7 +27,7 @@ NO_KEY = re.compile(
 )
 ZOTERO_ITEM = re.compile(r"(?=.*\d)[2-9A-NP-Z]{8}")
 FIELD_OF_SCIENCE = "FOS: "  # how DataCite's replies list the OECD's fields among arXiv's categories
-IN_NOTE = re.compile(r"^\s*(PMID|PMCID|arXiv)\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+IN_NOTE = re.compile(r"^[ \t]*(PMID|PMCID|arXiv)[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
 def matches(file: SourceFile) -> bool:

@@ -41,7 +41,7 @@ OPENING = {"}": "{", "]": "["}
 ENDINGS = ("}", "]", '"')
 LONGEST_BROKEN = 2**20
 """Characters in which the end of a broken item is looked for."""
-PATIENCE = 2**25
+PATIENCE = 2**23
 """Characters that may be looked through in vain for such ends; then a broken item ends where the next one seems to begin."""
 CUT = "cut off, or a quote or bracket in it is not closed; copy or export it again to have it whole"
 
@@ -233,11 +233,9 @@ class _Walk:
         if closed := self._closed(at):
             return closed
         named = FIRST_NAME.match(self._text, at)
-        following = self._text.find(f", {named[0]}", at) if named else -1
-        if following < 0 and named:
-            following = self._text.find(f",{named[0]}", at)
-        self._cut = following < 0
-        return len(self._text) if following < 0 else following + 1
+        comma = re.compile(rf",\s*{re.escape(named[0])}").search(self._text, at) if named else None
+        self._cut = comma is None
+        return comma.start() + 1 if comma else len(self._text)
 
     def _worthless(self, at: int) -> int:
         found = WORTHLESS.match(self._text, at)
@@ -377,6 +375,7 @@ ANGLED_DOI = re.compile(r"10\.\d{4,9}/[^\s\"]*[<>][^\s\"]*")
 DOI_OF_ARXIV = "10.48550/arxiv."
 PMID = re.compile(r"(?:^|/|pmid:?\s*)(\d{1,9})/?$", re.IGNORECASE)
 PMCID = re.compile(r"(?:^|/|pmcid:?\s*)(?:PMC)?(\d{1,9})/?$", re.IGNORECASE)
+LONGEST_ADDRESS = 4_000
 ADDRESS = re.compile(r"https?://\S+", re.IGNORECASE)
 
 
@@ -407,7 +406,7 @@ def pmcid(value: str) -> str:
 
 def address(value: str) -> str:
     """A web address, or nothing where the text is none."""
-    return value if value and ADDRESS.fullmatch(value) else ""
+    return value if value and len(value) <= LONGEST_ADDRESS and ADDRESS.fullmatch(value) else ""
 
 
 # Marked-up text
@@ -487,7 +486,7 @@ def _label(heading: re.Match[str]) -> str:
 
 # Languages
 
-LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)*", re.IGNORECASE)
+LANGUAGE = re.compile(r"([a-z]{2})(?:[-_][^\W_]+)*", re.IGNORECASE)
 LANGUAGES: Mapping[str, str] = {
     name: code
     for code, names in {

@@ -169,7 +169,7 @@ def _doi_of(value: str) -> str:
 def _arxiv(*values: str) -> str:
     """The arXiv id of the first text that is one, or the address of one."""
     for value in values:
-        if not value:
+        if not value or len(value) > fields.LONGEST_ADDRESS:
             continue
         found = arxiv_id(value) if ARXIV_ID.search(value) else ""
         found = found or (arxiv_identifiers(value).get("arxiv", "") if "arxiv" in value.lower() else "")

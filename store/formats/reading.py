@@ -9,13 +9,14 @@ from store.formats.file import SourceFile
 from store.paper import Kind, Record, Refused
 
 ARXIV = re.compile(r"(?:arxiv\.org/(?:abs|pdf|html)/|arxiv:\s*)((?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7}))(v\d+)?", re.IGNORECASE)
-ARXIV_ID = re.compile(r"\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7}")
+ARXIV_ID = re.compile(r"\d{4}\.\d{4,5}|(?<![a-z.-])[a-z][a-z-]{1,15}(?:\.[A-Z]{2})?/\d{7}")
 WHOLE = re.compile(r"""(?:[.!?。！？…][)\]"'”’»}$*]*|https?://\S+|[）)])$""")
 FIRST_OF_FIVE_DIGITS = 1501
 
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>{}|\\^`]+", re.IGNORECASE)
+DOI = re.compile(r"10\.\d{4,9}/(?:\(sici\)\S+|[^\s\"<>{}|\\^`]+)", re.IGNORECASE)
+CLOCK = re.compile(r"T?\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:GMT|UTC)\b")
 YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d|21[0-4]\d)(?!\d)")
 NUMERIC = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?!\d)")
 WORDED = re.compile(r"([A-Za-z]{3})[a-z]*")
@@ -109,6 +110,8 @@ def iso_date(text: str) -> str:
 
     Nothing where there is no year between 1500 and 2149; a month or day that cannot be is left out.
     """
+    if ":" in text:
+        text = CLOCK.sub(" ", text)
     numeric = NUMERIC.search(text)
     if numeric and YEAR.fullmatch(numeric[1]):
         return _dated(numeric[1], int(numeric[2]), int(numeric[3] or 0))
@@ -129,9 +132,10 @@ def _dated(year: str, month: int, day: int) -> str:
 
 
 def _days(year: int, month: int) -> int:
-    from calendar import monthrange
-
-    return monthrange(year, month)[1]
+    """How many days a month has (Gregorian)."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 28
+    return 30 if month in {4, 6, 9, 11} else 31
 
 
 def printed_name(name: str) -> str:

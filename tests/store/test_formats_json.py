@@ -169,12 +169,24 @@ def test_what_is_no_object_is_refused_in_its_place() -> None:
 
 
 def test_a_faulty_list_is_read_in_time_that_grows_with_it() -> None:
-    """Twenty thousand broken items on one line, or on their own, do not start the file over at each of them."""
-    for between in (",", ",\n"):
+    """Thousands of broken items, on one line or each on its own, do not start the file over at each of them."""
+    for broken in ('{"title": "B" "year": 1}', '{"title": ["B"', '{"title": "B'):
+        for between in (",", ",\n"):
+            started = time.process_time()
+            assert len(read("[" + between.join([broken] * 5_000) + "]")) > 2_400
+            assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("name", ["title", "abstract", "authors", "doi", "url", "arxiv", "pmid", "date", "language", "key", "keywords", "note", "id", "venue", "type"])
+def test_a_field_of_two_hundred_kilobytes_is_read_at_once(name: str) -> None:
+    """No pattern goes over a long field again and again."""
+    unit = ("a", "1", " ", "a ", "\n", "_a", "-a", "((", "10.1234/", "<b ", "<p>", "&#", "http://", "arxiv:", "v1", "a, ", " and ", "PMID:", "1.")
+    for text in unit:
+        value = "en" + text * (100_000 // len(text)) + "!"
         started = time.process_time()
-        found = read("[" + between.join(['{"title": "B" "year": 1}'] * 20_000) + "]")
-        assert len(found) == 20_000
-        assert time.process_time() - started < 10
+        for reader in READERS:
+            reader.record({name: value, name.upper(): value, "externalIds": {name: value}, "ids": {name: value}})
+        assert time.process_time() - started < 2, text
 
 
 def test_a_list_of_lines_is_never_held_whole() -> None:

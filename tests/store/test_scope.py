@@ -163,7 +163,7 @@ def test_scores_are_the_formula_of_both_rankings(library: Library, query: str) -
     hits = library.search(query, count=36)
     assert hits
     for hit in hits:
-        assert hit.score == pytest.approx(0.6 * by_words.get(hit.paper, 0) + 0.4 * max(cosines[hit.paper], 0) / 0.8, abs=2e-4)
+        assert hit.score == pytest.approx(0.5 * by_words.get(hit.paper, 0) + 0.5 * max(cosines[hit.paper], 0) / 0.8, abs=2e-4)
         assert hit.found_by == (("keywords",) if hit.paper in by_words else ()) + (("vectors",) if cosines[hit.paper] >= search.CLOSE else ())
         assert hit.found_by
         assert hit.cosine == pytest.approx(cosines[hit.paper], abs=2e-4)
@@ -188,7 +188,7 @@ def test_fusing_is_a_sum_for_any_scores(by_words: dict[int, float], cosines: dic
     scores = search.fused(by_words, near)
     assert set(scores) == set(by_words) | set(cosines)
     for paper, score in scores.items():
-        expected = 0.6 * by_words.get(paper, 0) + 0.4 * max(cosines.get(paper, 0), 0) / 0.8 if near else by_words[paper]
+        expected = 0.5 * by_words.get(paper, 0) + 0.5 * max(cosines.get(paper, 0), 0) / 0.8 if near else by_words[paper]
         assert score == pytest.approx(expected)
 
 

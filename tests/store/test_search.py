@@ -56,9 +56,9 @@ def test_the_scan_is_exact(library: Library) -> None:
 
 
 def test_the_fused_score_is_a_weighted_sum() -> None:
-    """.6 of the keyword score, .4 of the cosine over .8; ranks alone are the yardstick."""
+    """Half of the keyword score, half of the cosine over .8; ranks alone are the yardstick."""
     near = {1: Near(10, 1, 0.4), 2: Near(20, 2, 0.8)}
-    assert search.fused({1: 1.0, 3: 0.5}, near) == pytest.approx({1: 0.6 + 0.2, 2: 0.4, 3: 0.3})
+    assert search.fused({1: 1.0, 3: 0.5}, near) == pytest.approx({1: 0.5 + 0.25, 2: 0.5, 3: 0.25})
     assert search.fused({1: 1.0}, {}) == {1: 1.0}
     assert search.reciprocal_ranks({1: 1.0, 3: 0.5}, near) == pytest.approx({1: 1 / 61 + 1 / 62, 3: 1 / 62, 2: 1 / 61})
 
