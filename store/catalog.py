@@ -204,11 +204,14 @@ class Catalog:
         reasons = {
             number: json.loads(data)["reason"]
             for number, data in self._db.execute(
-                f"SELECT paper, data FROM decision WHERE kind = 'status' AND undone = 0 AND paper IN {MEMBERS} ORDER BY id", (chosen,)
+                "SELECT s.paper, d.data FROM decision d JOIN source s ON s.id = d.source"
+                f" WHERE d.kind = 'status' AND d.undone = 0 AND s.paper IN {MEMBERS} ORDER BY d.id",
+                (chosen,),
             )
         }
         notes = self._by_paper(
-            f"SELECT paper, json_extract(data, '$.text') AS note FROM decision WHERE kind = 'note' AND undone = 0 AND paper IN {MEMBERS} ORDER BY id",
+            "SELECT s.paper, json_extract(d.data, '$.text') AS note FROM decision d JOIN source s ON s.id = d.source"
+            f" WHERE d.kind = 'note' AND d.undone = 0 AND s.paper IN {MEMBERS} ORDER BY d.id",
             chosen,
         )
         tags = self._by_paper(f"SELECT paper, tag FROM tag WHERE paper IN {MEMBERS} ORDER BY tag", chosen)

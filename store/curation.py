@@ -30,7 +30,7 @@ class Curation:
         with self._catalog.writing():
             number, step = self._catalog.number(key), decisions.next_step(self._db)
             for field, value in fields:
-                decisions.decide(self._db, step, "edit", number, {"field": field, "value": value})
+                self._decide(step, "edit", number, {"field": field, "value": value})
             self._works.renew(number)
 
     def set_status(self, keys: Sequence[str], status: str, reason: str = "") -> None:
@@ -40,9 +40,8 @@ class Curation:
         with self._catalog.writing():
             step = decisions.next_step(self._db)
             for number in self._numbers(keys):
-                before = self._db.execute("SELECT status FROM paper WHERE number = ?", (number,)).fetchone()[0]
-                decisions.decide(self._db, step, "status", number, {"status": status, "reason": reason, "before": before})
-                self._set_status(number, status)
+                self._decide(step, "status", number, {"status": status, "reason": reason})
+                self._works.renew(number)
 
     def rename(self, key: str, new: str) -> None:
         """Gives a paper another key; the old one goes on working. Raises BadDecision for one that is taken or cannot be."""
@@ -55,7 +54,7 @@ class Curation:
                 raise BadDecision(f"the key {new!r} names another paper already; choose another, or `carrel merge` the two")
             row = self._db.execute("SELECT key, chosen FROM paper WHERE number = ?", (number,)).fetchone()
             data = {"from": row["key"], "to": new, "chosen": row["chosen"]}
-            decisions.decide(self._db, decisions.next_step(self._db), "rename", number, data)
+            self._decide(decisions.next_step(self._db), "rename", number, data)
             self._db.execute("INSERT OR IGNORE INTO alias VALUES (?, ?)", (new, number))
             self._db.execute("UPDATE paper SET key = ?, chosen = ? WHERE number = ?", (new, BY_PERSON, number))
 
@@ -68,13 +67,13 @@ class Curation:
             for number in self._numbers(keys):
                 has = self._db.execute("SELECT 1 FROM tag WHERE paper = ? AND tag = ?", (number, tag)).fetchone() is not None
                 if has != on:
-                    decisions.decide(self._db, step, "tag", number, {"tag": tag, "on": on})
-                    self._tag(number, tag, on=on)
+                    self._decide(step, "tag", number, {"tag": tag, "on": on})
+                    self._works.renew(number)
 
     def note(self, key: str, text: str) -> None:
         """Keeps a person's note on a paper; it is shown with the paper and is no evidence."""
         with self._catalog.writing():
-            decisions.decide(self._db, decisions.next_step(self._db), "note", self._catalog.number(key), {"text": text})
+            self._decide(decisions.next_step(self._db), "note", self._catalog.number(key), {"text": text})
 
     def merge(self, one: str, other: str) -> None:
         """Makes two papers one, whatever contradicts it now or later; raises BadDecision when they are one already."""
@@ -102,7 +101,7 @@ class Curation:
             self._regroup("split", number, groups)
 
     def _regroup(self, kind: str, number: int, groups: list[list[int]]) -> None:
-        decisions.decide(self._db, decisions.next_step(self._db), kind, number, {"sources": groups})
+        self._decide(decisions.next_step(self._db), kind, number, {"sources": groups})
         self._works.settle([source for group in groups for source in group])
 
     def undo(self) -> list[Decision]:
@@ -118,16 +117,12 @@ class Curation:
         return undone
 
     def _take_back(self, decision: Decision) -> None:
-        data, number = decision.data, decision.paper
+        data, papers = decision.data, self._catalog.papers_of([decision.source])
         match decision.kind:
-            case "edit":
-                self._works.renew(number)
-            case "status":
-                self._set_status(number, str(data["before"]))
+            case "edit" | "status" | "tag":
+                self._works.renew(papers[0])
             case "rename":
-                self._db.execute("UPDATE paper SET key = ?, chosen = ? WHERE number = ?", (data["from"], data["chosen"], number))
-            case "tag":
-                self._tag(number, str(data["tag"]), on=not data["on"])
+                self._db.execute("UPDATE paper SET key = ?, chosen = ? WHERE number = ?", (data["from"], data["chosen"], papers[0]))
             case "merge" | "split":
                 self._works.settle([source for group in decisions.groups(decision) for source in group])
             case "add":
@@ -159,9 +154,6 @@ class Curation:
     def _numbers(self, keys: Sequence[str]) -> list[int]:
         return list(dict.fromkeys(self._catalog.number(key) for key in keys))
 
-    def _set_status(self, number: int, status: str) -> None:
-        self._db.execute("UPDATE paper SET status = ? WHERE number = ?", (status, number))
-
-    def _tag(self, number: int, tag: str, *, on: bool) -> None:
-        query = "INSERT OR IGNORE INTO tag (paper, tag) VALUES (?, ?)" if on else "DELETE FROM tag WHERE paper = ? AND tag = ?"
-        self._db.execute(query, (number, tag))
+    def _decide(self, step: int, kind: str, number: int, data: dict[str, object]) -> None:
+        """Notes a decision about a paper, by its eldest source."""
+        decisions.decide(self._db, step, kind, self._catalog.sources(number)[0], data)

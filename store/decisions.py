@@ -1,7 +1,7 @@
 """What a person decided of papers: kept in order, taken back one by one, and stronger than any import.
 
 Kinds and their data (JSON): `edit` {"field", "value"}, `rename` {"from", "to", "chosen"}, `tag` {"tag", "on"}, `note`
-{"text"}, `status` {"status", "reason", "before"}, `merge` and `split` {"sources": [[…], […]]}, `add` {"import"}.
+{"text"}, `status` {"status", "reason"}, `merge` and `split` {"sources": [[…], […]]}, `add` {"import"}.
 """
 
 import json
@@ -30,7 +30,7 @@ class Decision(NamedTuple):
     id: int
     time: str
     kind: str
-    paper: int
+    source: int
     data: dict[str, object]
 
 
@@ -39,18 +39,18 @@ def next_step(database: sqlite3.Connection) -> int:
     return int(database.execute("SELECT coalesce(max(step), 0) + 1 FROM decision").fetchone()[0])
 
 
-def decide(database: sqlite3.Connection, step: int, kind: str, paper: int, data: dict[str, object]) -> None:
-    """Notes a decision."""
+def decide(database: sqlite3.Connection, step: int, kind: str, source: int, data: dict[str, object]) -> None:
+    """Notes a decision about a source, and with it about the paper that it belongs to."""
     database.execute(
-        "INSERT INTO decision (step, time, kind, paper, data) VALUES (?, ?, ?, ?, ?)",
-        (step, datetime.now(UTC).isoformat(timespec="seconds"), kind, paper, json.dumps(data, ensure_ascii=False)),
+        "INSERT INTO decision (step, time, kind, source, data) VALUES (?, ?, ?, ?, ?)",
+        (step, datetime.now(UTC).isoformat(timespec="seconds"), kind, source, json.dumps(data, ensure_ascii=False)),
     )
 
 
 def last(database: sqlite3.Connection) -> list[Decision]:
     """The decisions of the last command that counts, the latest first."""
     rows = database.execute(
-        "SELECT id, time, kind, paper, data FROM decision WHERE undone = 0"
+        "SELECT id, time, kind, source, data FROM decision WHERE undone = 0"
         " AND step = (SELECT max(step) FROM decision WHERE undone = 0) ORDER BY id DESC"
     )
     return [_decision(row) for row in rows.fetchall()]
@@ -63,12 +63,34 @@ def undo(database: sqlite3.Connection, decision: Decision) -> None:
 
 def of_paper(database: sqlite3.Connection, paper: int, kind: str) -> list[Decision]:
     """The decisions of one kind about a paper that count, in order."""
-    rows = database.execute("SELECT id, time, kind, paper, data FROM decision WHERE paper = ? AND kind = ? AND undone = 0 ORDER BY id", (paper, kind))
+    rows = database.execute(
+        "SELECT d.id, d.time, d.kind, d.source, d.data FROM source s JOIN decision d ON d.source = s.id"
+        " WHERE s.paper = ? AND d.kind = ? AND d.undone = 0 ORDER BY d.id",
+        (paper, kind),
+    )
     return [_decision(row) for row in rows]
 
 
 def _decision(row: sqlite3.Row) -> Decision:
-    return Decision(row["id"], row["time"], row["kind"], row["paper"], json.loads(row["data"]))
+    return Decision(row["id"], row["time"], row["kind"], row["source"], json.loads(row["data"]))
+
+
+def status(database: sqlite3.Connection, paper: int) -> str:
+    """What was last decided of a paper."""
+    said = of_paper(database, paper, "status")
+    return str(said[-1].data["status"]) if said else "candidate"
+
+
+def tags(database: sqlite3.Connection, paper: int) -> list[str]:
+    """The tags that are on a paper."""
+    on = {str(decision.data["tag"]): bool(decision.data["on"]) for decision in of_paper(database, paper, "tag")}
+    return sorted(tag for tag, is_on in on.items() if is_on)
+
+
+def chosen_key(database: sqlite3.Connection, paper: int) -> str:
+    """The key that a person last gave a paper, or nothing."""
+    said = of_paper(database, paper, "rename")
+    return str(said[-1].data["to"]) if said else ""
 
 
 def edited(database: sqlite3.Connection, paper: int, record: Record) -> Record:
@@ -119,7 +141,7 @@ def linked_sources(database: sqlite3.Connection, sources: Collection[int]) -> se
 
 
 def _about_sources(database: sqlite3.Connection) -> Iterable[Decision]:
-    rows = database.execute("SELECT id, time, kind, paper, data FROM decision WHERE kind IN ('merge', 'split') AND undone = 0 ORDER BY id")
+    rows = database.execute("SELECT id, time, kind, source, data FROM decision WHERE kind IN ('merge', 'split') AND undone = 0 ORDER BY id")
     return [_decision(row) for row in rows.fetchall()]
 
 

@@ -38,6 +38,7 @@ class Works:
             self._name(number, {source: records[source] for source in group})
         for number in sorted(groups):
             self._renew(number)
+        self._move_findings(groups.keys() | papers)
         return verdict
 
     def renew(self, number: int) -> None:
@@ -140,7 +141,8 @@ class Works:
             claimed = sorted({before[source] for source in group if before[source] and eldest[before[source]] == source})
             number = claimed[0] if claimed else self._new_number()
             for other in claimed[1:]:
-                self._move(other, number)
+                for table in ("alias", "finding"):
+                    self._db.execute(f"UPDATE OR IGNORE {table} SET paper = ? WHERE paper = ?", (number, other))
             self._db.executemany("UPDATE source SET paper = ? WHERE id = ?", [(number, source) for source in group])
             numbered[number] = group
         for number in set(before.values()) - numbered.keys() - {0}:
@@ -155,22 +157,39 @@ class Works:
         )
         return int(number)
 
-    def _move(self, other: int, number: int) -> None:
-        """Two papers became one: keys, tags, decisions and what was read from the other go on with the elder."""
-        for table in ("alias", "tag", "finding", "decision"):
-            self._db.execute(f"UPDATE OR IGNORE {table} SET paper = ? WHERE paper = ?", (number, other))
-        status = self._db.execute("SELECT status FROM paper WHERE number = ?", (other,)).fetchone()[0]
-        self._db.execute("UPDATE paper SET status = ? WHERE number = ? AND status = 'candidate'", (status, number))
+    def _move_findings(self, numbers: Collection[int]) -> None:
+        """What was read from papers goes where the texts that it points at went; without anchors it goes with the elder."""
+        inside = "(SELECT value FROM json_each(?))"
+        rows = self._db.execute(
+            f"SELECT task, name, item, paper, data FROM finding WHERE paper IN {inside}",
+            (json.dumps(sorted(numbers)),),
+        ).fetchall()
+        for task, name, item, paper, data in rows:
+            homes = self._homes_of(data)
+            if len(homes) == 1 and homes != {paper}:
+                self._db.execute(
+                    "UPDATE OR IGNORE finding SET paper = ? WHERE task = ? AND name = ? AND item = ? AND paper = ?", (*homes, task, name, item, paper)
+                )
+
+    def _homes_of(self, data: str) -> set[int]:
+        """The papers whose texts some stored finding points at."""
+        rows = self._db.execute(
+            "SELECT DISTINCT s.paper FROM json_tree(?) j JOIN text t ON t.id = j.value JOIN source s ON s.id = t.source WHERE j.key = 'anchor'", (data,)
+        )
+        return {row[0] for row in rows}
 
     def _name(self, number: int, records: dict[int, Record]) -> None:
         """The paper's key, and the keys that its records alone would have as aliases, where they are free."""
         own = {source: own_key(record) for source, record in sorted(records.items())}
-        for key, _ in own.values():
+        for key in [*(key for key, _ in own.values()), *(str(given.data["to"]) for given in decisions.of_paper(self._db, number, "rename"))]:
             self._give(key, number)
         row = self._db.execute("SELECT key, chosen FROM paper WHERE number = ?", (number,)).fetchone()
         mine = {alias[0] for alias in self._db.execute("SELECT key FROM alias WHERE paper = ?", (number,))}
         present = row["key"] if row["key"] in mine else ""
-        if present and (row["chosen"] == decisions.BY_PERSON or present in self._kept_keys):
+        if (given := decisions.chosen_key(self._db, number)) and given in mine:
+            self._db.execute("UPDATE paper SET key = ?, chosen = ? WHERE number = ?", (given, decisions.BY_PERSON, number))
+            return
+        if present and present in self._kept_keys:
             return
         best = max(rank for _, rank in own.values())
         wanted = sorted(key for key, rank in own.values() if rank is best)
@@ -198,8 +217,10 @@ class Works:
 
     def _has_right(self, key: str, number: int) -> bool:
         """Whether a paper has a source that gives it this key, or a person did."""
-        row = self._db.execute("SELECT key, chosen FROM paper WHERE number = ?", (number,)).fetchone()
-        if row and row["key"] == key and (row["chosen"] == decisions.BY_PERSON or key in self._kept_keys):
+        row = self._db.execute("SELECT key FROM paper WHERE number = ?", (number,)).fetchone()
+        if row and row["key"] == key and key in self._kept_keys:
+            return True
+        if any(decision.data["to"] == key for decision in decisions.of_paper(self._db, number, "rename")):
             return True
         sources = [source[0] for source in self._db.execute("SELECT id FROM source WHERE paper = ?", (number,))]
         return any(own_key(record)[0] == key for record in self._records(sources).values())
@@ -218,6 +239,9 @@ class Works:
         kinds: dict[int, Kind] = {row["id"]: row["kind"] for row in rows}
         whole, kind = merged([(records[source], kinds[source]) for source in sorted(records)])
         edited = decisions.edited(self._db, number, whole)
+        self._db.execute("UPDATE paper SET status = ? WHERE number = ?", (decisions.status(self._db, number), number))
+        self._db.execute("DELETE FROM tag WHERE paper = ?", (number,))
+        self._db.executemany("INSERT INTO tag (paper, tag) VALUES (?, ?)", [(number, tag) for tag in decisions.tags(self._db, number)])
         alone = len(rows) == 1 and edited == whole
         fields = "" if alone else kept.fields_json(edited)
         self._db.execute("UPDATE paper SET kind = ?, date = ?, fields = ? WHERE number = ?", (kind, edited.date, fields, number))

@@ -123,7 +123,7 @@ def undo(context: Context) -> None:
 
 def _said(library: "Library", undone: "Sequence[Decision]") -> str:
     kinds = Counter(decision.kind for decision in undone)
-    keys = library.catalog.keys(decision.paper for decision in undone if decision.paper)
+    keys = library.catalog.keys(library.catalog.papers_of(decision.source for decision in undone if decision.source))
     about = f" of {', '.join(sorted(keys.values())[:5])}" if keys else ""
     return ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in kinds.items()) + about
 

@@ -35,6 +35,7 @@ CREATE INDEX alias_paper ON alias (paper);
 CREATE TABLE category (code TEXT NOT NULL, paper INTEGER NOT NULL REFERENCES paper ON DELETE CASCADE, PRIMARY KEY (code, paper)) WITHOUT ROWID;
 CREATE INDEX category_paper ON category (paper);
 
+-- What a person's decisions come to, as filters need it.
 CREATE TABLE tag (paper INTEGER NOT NULL REFERENCES paper ON DELETE CASCADE, tag TEXT NOT NULL, PRIMARY KEY (paper, tag)) WITHOUT ROWID;
 
 -- One record of one import. `digest` is of the record and not of the file's name: the same record again is no new source.
@@ -89,17 +90,18 @@ CREATE TABLE vector (passage INTEGER PRIMARY KEY REFERENCES passage ON DELETE CA
 -- The words of each paper, without the texts themselves; a row is taken out by giving the same words once more.
 CREATE VIRTUAL TABLE words USING fts5 (title, body, keywords, content = '', tokenize = "porter unicode61 remove_diacritics 2");
 
--- What a person decided, in order; what was taken back is `undone` and counts no more. One command is one `step`.
+-- What a person decided, in order; what was taken back is `undone` and counts no more. One command is one `step`. A decision
+-- is about a source (the eldest of the paper it was said of, 0 for none), so it follows that source to whichever paper.
 CREATE TABLE decision (
     id     INTEGER PRIMARY KEY,
     step   INTEGER NOT NULL,
     time   TEXT NOT NULL,
     kind   TEXT NOT NULL,
-    paper  INTEGER NOT NULL,
+    source INTEGER NOT NULL,
     data   TEXT NOT NULL,
     undone INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX decision_paper ON decision (paper);
+CREATE INDEX decision_source ON decision (source);
 
 -- What was asked of a service and what came of it, as a review protocol reports it.
 CREATE TABLE lookup (
