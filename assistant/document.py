@@ -1,6 +1,6 @@
 """What every task returns: statements with anchors and checks, cells, nodes, a coverage sheet and an integrity report."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,6 +21,10 @@ class Cite:
     sentences: tuple[int, ...]
     quote: str
     anchor: int = 0
+
+
+SOURCE_CHANGED = "source text changed"
+"""The mark of what rests on a text that its paper no longer shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +225,36 @@ class Document:
                 replace(one, key=names.get(one.key, one.key), cites=cites(one.cites)) for one in self.assignments
             ),
         )
+
+    def anchored(self, present: Callable[[Cite], Cite | None]) -> "Document":
+        """The same document with each citation as `present` gives it.
+
+        Where that is None the paper shows another text now, in which the sentence does not stand: the statement or cell
+        keeps its old words and is marked, and the report lists it.
+        """
+        changed: list[Problem] = []
+
+        def moved(old: tuple[Cite, ...], marks: tuple[str, ...], said: str) -> tuple[tuple[Cite, ...], tuple[str, ...]]:
+            new = [(present(cite), cite) for cite in old]
+            lost = [cite for found, cite in new if found is None]
+            changed.extend(Problem(said, SOURCE_CHANGED, f"{cite.key} shows another text now, without “{cite.quote}”") for cite in lost)
+            return tuple(found or cite for found, cite in new), tuple(dict.fromkeys([*marks, *([SOURCE_CHANGED] if lost else [])]))
+
+        def statement(one: Statement) -> Statement:
+            cites, marks = moved(one.cites, one.marks, one.text)
+            return replace(one, cites=cites, marks=marks)
+
+        def cell(one: Cell) -> Cell:
+            cites, marks = moved(one.cites, one.marks, one.raw)
+            return replace(one, cites=cites, marks=marks)
+
+        whole = replace(
+            self,
+            sections=tuple(replace(section, statements=tuple(map(statement, section.statements))) for section in self.sections),
+            rows=tuple(replace(row, cells={name: cell(one) for name, one in row.cells.items()}) for row in self.rows),
+            assignments=tuple(replace(one, cites=moved(one.cites, (), one.key)[0]) for one in self.assignments),
+        )
+        return replace(whole, report=replace(whole.report, marked=(*whole.report.marked, *changed))) if changed else whole
 
     def rests_on_notes(self) -> bool:
         """Whether any quote is from a note and not from the authors' abstract."""

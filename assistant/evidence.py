@@ -6,7 +6,7 @@ turns them into anchors and cuts the quotes from the stored text, so a quote is 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.document import Cite, Source
 from store.library import Library
@@ -106,6 +106,25 @@ def gathered(library: Library, papers: Sequence[Paper], language: str = "en") ->
         abstract = texts.get("abstract") or next((text for role, text in texts.items() if role.startswith("abstract")), None)
         shown.append(Shown(number, paper, title, abstract))
     return Evidence(tuple(shown))
+
+
+def carried(library: Library, cite: Cite) -> Cite | None:
+    """The citation in the text that its paper shows now; None where the quoted sentences do not stand in it.
+
+    A text stays with its source, so after a split the citation names the paper that the text belongs to.
+    """
+    if not cite.anchor:
+        return cite
+    text = library.catalog.text(cite.anchor)
+    key = library.catalog.keys([text.paper])[text.paper]
+    if library.catalog.is_shown(cite.anchor):
+        return cite if key == cite.key else replace(cite, key=key)
+    quoted = [text.sentence(number) for number in cite.sentences]
+    for shown in library.catalog.texts(text.paper):
+        numbers = {shown.sentence(sentence.number): sentence.number for sentence in shown.sentences}
+        if shown.role == cite.text and all(sentence in numbers for sentence in quoted):
+            return replace(cite, key=key, sentences=tuple(numbers[sentence] for sentence in quoted), anchor=shown.id)
+    return None
 
 
 def sources(library: Library, keys: Iterable[str]) -> dict[str, Source]:

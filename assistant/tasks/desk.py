@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assistant.document import Document
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
-from assistant.evidence import Evidence, gathered, sources
+from assistant.evidence import Evidence, carried, gathered, sources
 from assistant.gateway import Check, Gateway, Message, Parsed, Request
 from assistant.settings import Settings
 from assistant.wording import FOLDER, block, render
@@ -104,10 +104,12 @@ class Desk:
 def with_sources(library: Library, document: Document) -> Document:
     """The document under the present keys of its papers, with what the library says of each.
 
-    What was read is stored with the key of its day; an imported key may have replaced it since.
+    What was read is stored with the key of its day; an imported key may have replaced it since. Where a paper shows
+    another text now, its anchors are carried over to the same sentences there, or the statement is marked.
     """
     names = {key: library.paper(key).key for key in document.mentioned()}
-    present = document.renamed(names) if any(old != new for old, new in names.items()) else document
+    renamed = document.renamed(names) if any(old != new for old, new in names.items()) else document
+    present = renamed.anchored(lambda cite: carried(library, cite))
     return replace(present, sources=sources(library, present.mentioned()))
 
 
