@@ -220,13 +220,14 @@ class Catalog:
             f" WHERE s.paper IN {MEMBERS} ORDER BY s.id",
             chosen,
         )
-        shown = self._by_paper(
-            f"SELECT s.paper, t.role, t.characters FROM source s JOIN text t ON t.source = s.id WHERE s.paper IN {MEMBERS} AND t.shown = 1",
+        kept_texts = self._by_paper(
+            f"SELECT s.paper, s.id AS source, t.role, t.characters, t.given, t.shown FROM source s JOIN text t ON t.source = s.id"
+            f" WHERE s.paper IN {MEMBERS} ORDER BY t.id",
             chosen,
         )
         return [
             replace(
-                _paper(row, aliases[row["number"]], tags[row["number"]], sources[row["number"]], shown[row["number"]]),
+                _paper(row, aliases[row["number"]], tags[row["number"]], sources[row["number"]], kept_texts[row["number"]]),
                 status_reason=reasons.get(row["number"], ""),
                 notes=tuple(note["note"] for note in notes[row["number"]]),
             )
@@ -336,11 +337,15 @@ class Catalog:
         row = self._db.execute("SELECT shown FROM text WHERE id = ?", (text,)).fetchone()
         return bool(row and row[0])
 
-    def passages_of(self, numbers: Iterable[int]) -> dict[int, list[StoredPassage]]:
-        """The passages of papers, made at once where they are not stored yet."""
-        return {
-            number: [StoredPassage(0, number, one.text, one.first, one.last) for one in texts.passage_texts(self._db, number)] for number in numbers
-        }
+    def passages_of(self, numbers: Iterable[int]) -> dict[int, list[tuple[StoredPassage, str]]]:
+        """The passages of papers with their characters, made at once where they are not stored yet."""
+        found: dict[int, list[tuple[StoredPassage, str]]] = {}
+        for number in numbers:
+            shown = {text.id: text for text in texts.shown(self._db, number)}
+            found[number] = [
+                (StoredPassage(0, number, one.text, one.first, one.last), shown[one.text].run(one.first, one.last)) for one in texts.parted(shown.values())
+            ]
+        return found
 
     def passages(self) -> list[StoredPassage]:
         """The passages that are stored, those that have been embedded, in order of their own number."""
@@ -385,7 +390,7 @@ class Catalog:
             self._db.execute("DELETE FROM passage")
             self.note("embedder", embedder)
         for number, one, values in vectors:
-            self._db.execute("DELETE FROM passage WHERE text = ? AND first = ? AND last = ?", (one.text, one.first, one.last))
+            self._db.execute("DELETE FROM passage WHERE paper = ? AND text = ? AND first = ? AND last = ?", (number, one.text, one.first, one.last))
             passage = self._db.execute(
                 "INSERT INTO passage (paper, text, first, last, digest) VALUES (?, ?, ?, ?, ?)", (number, one.text, one.first, one.last, one.digest)
             ).lastrowid
@@ -465,9 +470,9 @@ def now() -> str:
 
 
 def _paper(
-    row: sqlite3.Row, aliases: Sequence[sqlite3.Row], tags: Sequence[sqlite3.Row], sources: Sequence[sqlite3.Row], shown: Sequence[sqlite3.Row]
+    row: sqlite3.Row, aliases: Sequence[sqlite3.Row], tags: Sequence[sqlite3.Row], sources: Sequence[sqlite3.Row], texts_kept: Sequence[sqlite3.Row]
 ) -> Paper:
-    record = kept.record(row["fields"] or sources[0]["fields"], [(text["role"], text["characters"]) for text in shown])
+    record = kept.record(row["fields"] or sources[0]["fields"], [(text["role"], text["characters"]) for text in texts_kept if text["shown"]])
     return Paper(
         number=row["number"],
         key=row["key"],
@@ -492,5 +497,10 @@ def _paper(
         tags=tuple(tag["tag"] for tag in tags),
         status=row["status"],
         kind=row["kind"],
-        sources=tuple(Source(s["file"], s["format"], s["line"], s["time"], s["kind"], kept.inflated(s["raw"])) for s in sources),
+        sources=tuple(_source(source, texts_kept) for source in sources),
     )
+
+
+def _source(row: sqlite3.Row, texts_kept: Sequence[sqlite3.Row]) -> Source:
+    own = [text["characters"] for text in texts_kept if text["source"] == row["id"] and text["given"]]
+    return Source(row["file"], row["format"], row["line"], row["time"], row["kind"], kept.inflated(row["raw"], row["fields"], own))

@@ -13,6 +13,8 @@ SAFE_WAL = (3, 51, 3)
 """SQLite before this version can corrupt a write-ahead log when two connections write and checkpoint at once."""
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afpfs", "fuse.rclone", "fuse.gvfsd-fuse"})
 BUSY_MS = 10_000
+PAGE = 16_384
+"""Bytes: abstracts fill pages of SQLite's usual 4 kB badly; a quarter of their room stood empty."""
 PROJECT = 0x43615232
 """SQLite's application_id: `CaR2`, the second layout of the tables."""
 
@@ -27,7 +29,7 @@ class Database:
         self._commits = 0
         self.run = sqlite3.connect(path, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False)
         self.run.row_factory = sqlite3.Row
-        for pragma in (f"journal_mode={journal(path)}", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_MS}", "cache_size=-65536"):
+        for pragma in (f"page_size={PAGE}", f"journal_mode={journal(path)}", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_MS}", "cache_size=-65536"):
             self.run.execute(f"PRAGMA {pragma}")
         self._migrate()
 

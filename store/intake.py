@@ -113,7 +113,7 @@ class Intake:
         self._db.execute("PRAGMA defer_foreign_keys=ON")  # a source has its paper before the transaction ends
         self._db.executemany(
             "INSERT INTO source (id, paper, import, line, reason, fields, raw, digest) VALUES (?, 0, ?, ?, '', ?, ?, ?)",
-            ((one.source, self._import, one.record.line, one.fields, kept.deflated(one.record.raw), one.digest) for one in some),
+            ((one.source, self._import, one.record.line, one.fields, kept.deflated(one.record.raw, one.fields, (text.characters for text in one.texts)), one.digest) for one in some),
         )
         self._db.executemany(
             "INSERT INTO text (source, role, language, characters, given, shown) VALUES (?, ?, ?, ?, 1, 1)",

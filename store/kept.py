@@ -69,11 +69,19 @@ def digest(fields: str, kept: Iterable[RoleText], kind: Kind) -> bytes:
     return said.digest()
 
 
-def deflated(raw: str) -> bytes:
-    """A raw record as it is stored."""
-    return zlib.compress(raw.encode("utf-8", "replace"), 1) if raw else b""
+def deflated(raw: str, fields: str, kept: Iterable[str]) -> bytes:
+    """A raw record as it is stored: what its fields and texts say already takes next to no room."""
+    if not raw:
+        return b""
+    packer = zlib.compressobj(5, zdict=_said(fields, kept))
+    return packer.compress(raw.encode("utf-8", "replace")) + packer.flush()
 
 
-def inflated(data: bytes) -> str:
-    """A raw record as it stood in the file."""
-    return zlib.decompress(data).decode() if data else ""
+def inflated(data: bytes, fields: str, kept: Iterable[str]) -> str:
+    """A raw record as it stood in the file, with the fields and texts that it was stored beside."""
+    return zlib.decompressobj(zdict=_said(fields, kept)).decompress(data).decode() if data else ""
+
+
+def _said(fields: str, kept: Iterable[str]) -> bytes:
+    """The last 32 kB of what a record says; deflate looks no farther back."""
+    return "\n".join([*kept, fields]).encode("utf-8", "replace")[-32_768:]

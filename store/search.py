@@ -83,7 +83,7 @@ def hits(catalog: Catalog, query: str, by_words: Mapping[int, float], by_vectors
 
 
 def _hit(
-    catalog: Catalog, query: str, paper: int, score: float, has_words: bool, near: Near | None, passages: Sequence[StoredPassage]
+    catalog: Catalog, query: str, paper: int, score: float, has_words: bool, near: Near | None, passages: Sequence[tuple[StoredPassage, str]]
 ) -> Hit:
     is_near = near is not None and near.cosine >= CLOSE
     found_by: list[Ranker] = [*(["keywords"] if has_words else []), *(["vectors"] if is_near else [])]  # type: ignore[list-item]  # literals
@@ -91,7 +91,7 @@ def _hit(
     place = (stored.text, stored.first) if stored else None
     best = max(
         passages,
-        key=lambda one: (keywords.overlap(query, catalog.passage_text(one)), (one.text, one.first) == place, -one.text, -one.first),
+        key=lambda one: (keywords.overlap(query, one[1]), (one[0].text, one[0].first) == place, -one[0].text, -one[0].first),
         default=None,
     )
-    return Hit(paper, score, tuple(found_by), best, round(near.cosine, 4) if near else None)
+    return Hit(paper, score, tuple(found_by), best[0] if best else None, round(near.cosine, 4) if near else None)

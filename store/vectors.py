@@ -72,7 +72,10 @@ class Scan:
         """The papers that have a passage, in order of number."""
         self.best: Floats = np.maximum.reduceat(self.cosines, starts) if len(starts) else self.cosines
         """The cosine of each paper's nearest passage."""
-        self._starts = starts
+        counts = np.diff(starts, append=len(self.cosines))
+        tops = np.flatnonzero(self.cosines == np.repeat(self.best, counts))
+        # Of equally near passages of one paper the first counts.
+        self._tops: Numbers = tops[np.flatnonzero(np.diff(self._papers[tops], prepend=-1))]
 
     def nearest(self, count: int) -> list[Near]:
         """The nearest passage of each of the `count` nearest papers, best first; equal ones in order of paper."""
@@ -83,7 +86,7 @@ class Scan:
         if len(some) < len(self.best):
             some = np.flatnonzero(self.best >= self.best[some].min())
         ordered = some[np.lexsort((self.papers[some], -np.round(self.best[some], 4)))][:count]
-        return [self._near(int(at)) for at in ordered]
+        return self._near(ordered)
 
     def of(self, papers: Iterable[int]) -> list[Near]:
         """The nearest passage of each of these papers that has one."""
@@ -92,18 +95,17 @@ class Scan:
         wanted = np.array(sorted(papers), dtype=np.int64)
         at = np.searchsorted(self.papers, wanted)
         found = at[(at < len(self.papers)) & (self.papers[np.minimum(at, len(self.papers) - 1)] == wanted)] if len(self.papers) else at[:0]
-        return [self._near(int(place)) for place in found]
+        return self._near(found)
 
     def every(self) -> list[Near]:
         """Each passage, best first."""
         found = [Near(int(p), int(n), float(c)) for p, n, c in zip(self._passages, self._papers, self.cosines, strict=True)]
         return sorted(found, key=lambda near: (-round(near.cosine, 4), near.passage))
 
-    def _near(self, at: int) -> Near:
-        start = int(self._starts[at])
-        end = int(self._starts[at + 1]) if at + 1 < len(self._starts) else len(self.cosines)
-        place = start + int(self.cosines[start:end].argmax())
-        return Near(int(self._passages[place]), int(self.papers[at]), float(self.cosines[place]))
+    def _near(self, at: "Numbers") -> list[Near]:
+        """The nearest passages of the papers at these places."""
+        tops = self._tops[at]
+        return list(map(Near, self._passages[tops].tolist(), self.papers[at].tolist(), self.cosines[tops].tolist()))
 
 
 def _rows_of(held: Vectors, papers: "Numbers") -> "Numbers":

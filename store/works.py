@@ -34,8 +34,17 @@ class Works:
         marks = ",".join("?" * len(records))
         self._db.execute(f"DELETE FROM undecided WHERE source IN ({marks})", list(records))
         self._db.executemany("INSERT OR REPLACE INTO undecided VALUES (?, ?, ?)", verdict.undecided)
-        for number, group in sorted(groups.items()):
-            self._name(number, {source: records[source] for source in group})
+        own = {number: {source: own_key(records[source]) for source in sorted(group)} for number, group in sorted(groups.items())}
+        for number, keys in own.items():
+            for key in [*(key for key, _ in keys.values()), *(str(named.data["to"]) for named in decisions.of_paper(self._db, number, "rename"))]:
+                self._give(key, number)
+        # A key that went to another paper of these must be free before that one shows it.
+        self._db.executemany(
+            "UPDATE paper SET key = '?' || number WHERE number = ? AND NOT EXISTS (SELECT 1 FROM alias a WHERE a.key = paper.key AND a.paper = number)",
+            [(number,) for number in own],
+        )
+        for number, keys in own.items():
+            self._name(number, keys)
         for number in sorted(groups):
             self._renew(number)
         self._move_findings(groups.keys() | papers)
@@ -178,11 +187,8 @@ class Works:
         )
         return {row[0] for row in rows}
 
-    def _name(self, number: int, records: dict[int, Record]) -> None:
-        """The paper's key, and the keys that its records alone would have as aliases, where they are free."""
-        own = {source: own_key(record) for source, record in sorted(records.items())}
-        for key in [*(key for key, _ in own.values()), *(str(given.data["to"]) for given in decisions.of_paper(self._db, number, "rename"))]:
-            self._give(key, number)
+    def _name(self, number: int, own: dict[int, tuple[str, KeyRank]]) -> None:
+        """The paper's key: what a person gave it, else the best of the keys that its records alone would have."""
         row = self._db.execute("SELECT key, chosen FROM paper WHERE number = ?", (number,)).fetchone()
         mine = {alias[0] for alias in self._db.execute("SELECT key FROM alias WHERE paper = ?", (number,))}
         present = row["key"] if row["key"] in mine else ""

@@ -98,7 +98,7 @@ def test_two_papers_that_become_one_keep_their_keys_sources_and_findings(empty: 
     assert empty.paper("one").number == empty.paper("learnin").number == remaining
     assert len(empty.paper("one").sources) == 3
     assert set(empty.catalog.findings("table", "t")) == {("c", remaining)}
-    assert {passage.paper for passage in empty.catalog.passages_of([remaining])[remaining]} == {remaining}
+    assert {passage.paper for passage, _ in empty.catalog.passages_of([remaining])[remaining]} == {remaining}
 
 
 def test_an_anchor_outlives_that_two_papers_become_one(empty: Library) -> None:
