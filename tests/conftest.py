@@ -36,7 +36,7 @@ Carrel = Callable[..., Ran]
 def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """No setting of the machine counts, nothing of the user's is touched, and nothing leaves the machine."""
     for name in list(os.environ):
-        if name.startswith("CARREL_") and name not in {"CARREL_SEEDS", "CARREL_CACHE"}:
+        if name.startswith("CARREL_") and name not in {"CARREL_SEEDS", "CARREL_IMPORT", "CARREL_CACHE"}:
             monkeypatch.delenv(name)
     monkeypatch.setenv("CARREL_EMBEDDER", "hash")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))

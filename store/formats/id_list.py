@@ -10,7 +10,7 @@ from store.paper import Record, Refused
 NAME = "identifiers"
 PMID = re.compile(r"pmid:?\s*(\d{4,9})", re.IGNORECASE)
 DOI_WORD = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?10\.\d{4,9}/\S+", re.IGNORECASE)
-PARTS = re.compile(r"[\s,;]+")
+PARTS = re.compile(r"[\s,;]*\s+|[,;](?=(?:arxiv:|doi:|pmid:|https?://|\d{4}\.\d{4,5}|10\.\d{4,9}/))", re.IGNORECASE)
 
 
 def matches(file: SourceFile) -> bool:
@@ -55,4 +55,4 @@ def _bare(line: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    return [word for word in PARTS.split(re.sub(r"(?i)\b(pmid|doi|arxiv):\s+", r"\1:", line)) if word]
+    return [word for part in PARTS.split(re.sub(r"(?i)\b(pmid|doi|arxiv):\s+", r"\1:", line)) if (word := part.strip(",; "))]

@@ -7,6 +7,7 @@ from store.formats.text import one_line
 
 INITIALS = re.compile(r"(?:[^\W\d_]\.?[- ]?){1,4}\.?")
 FAMILY_INITIALS = re.compile(r"([^\W\d_][\w'’.-]*(?: [\w'’-]+)*) ((?:[^\W\d_]\.-?){1,4})")
+FAMILY_CAPITALS = re.compile(r"([^\W\d_]*[^\W\d_A-Z][\w'’-]*(?: [\w'’-]+)*) ([A-Z]{1,3})")
 OTHERS = frozenset({"others", "et al", "et al.", "..."})
 
 
@@ -38,5 +39,5 @@ def _is_list(text: str) -> bool:
 
 
 def _printed(name: str) -> str:
-    found = FAMILY_INITIALS.fullmatch(name)
+    found = FAMILY_INITIALS.fullmatch(name) or FAMILY_CAPITALS.fullmatch(name)
     return f"{found[2]} {found[1]}" if found else printed_name(name)

@@ -38,7 +38,7 @@ def _record(entry: Entry) -> Record:
         authors=tuple([printed_name(name) for name in entry.values("FAU") or entry.values("AU")] + entry.values("CN")),
         date=iso_date(entry.first("DP")) or iso_date(_spaced(entry.first("DEP"))),
         venue=entry.first("JT", "TA"),
-        language="en" if entry.first("AB") and _is_translated(entry) else language,
+        language="en" if _is_translated(entry) else language,
         translations=_translations(entry, language),
         identifiers=given(
             pmid=entry.first("PMID"),

@@ -140,6 +140,7 @@ def _days(year: int, month: int) -> int:
 
 def printed_name(name: str) -> str:
     """`Family, Given` and `Family, Jr, Given` as they are printed; a name without a comma as it is."""
+    name = name.replace("{", "").replace("}", "")
     parts = [part.strip() for part in name.split(",") if part.strip()]
     if len(parts) < 2:
         return " ".join(name.replace(",", " ").split())

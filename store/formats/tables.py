@@ -20,7 +20,7 @@ COLUMNS = {
     "title": ("title", "articletitle", "primarytitle", "documenttitle", "papertitle", "titre", "titel", "título", "标题", "题名", "タイトル", "ti", "t1", "名称"),
     "abstract": ("abstract", "abstractnote", "notesabstract", "summary", "résumé", "resume", "zusammenfassung", "摘要", "要旨", "ab", "abstracttext"),
     "authors": (
-        "authors", "authorfullnames", "author", "authornames", "authorsfullnames", "firstauthors", "author(s)", "auteurs", "autoren", "作者", "著者", "au",
+        "authorfullnames", "authors", "author", "authornames", "authorsfullnames", "firstauthors", "author(s)", "auteurs", "autoren", "作者", "著者", "au",
     ),
     "date": (
         "date", "publicationdate", "coverdate", "publicationyear", "year", "datepublished", "pubyear", "année", "jahr", "年份", "发表时间", "py", "published", "createdate",
@@ -143,20 +143,19 @@ def _header(rows: Iterable[Row], options: Options) -> tuple[list[str], int] | No
     return None
 
 
-def _places(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, int]:
-    """Which cell holds which field: as the person says, else by the first name that fits."""
+def _places(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, list[int]]:
+    """Which cells may hold which field: the one that the person says, else all whose names fit, the most telling first."""
     plain = [_plain(name) for name in names]
-    places = {field: plain.index(name) for field, known in COLUMNS.items() for name in reversed(known) if name in plain}
-    return places | {field: list(names).index(name) for field, name in columns.items() if name in names}
+    places = {field: [plain.index(name) for name in known if name in plain] for field, known in COLUMNS.items()}
+    return places | {field: [list(names).index(name)] for field, name in columns.items() if name in names}
 
 
-def _record(line: int, cells: list[str], places: Mapping[str, int], width: int) -> Record | Refused:
+def _record(line: int, cells: list[str], places: Mapping[str, list[int]], width: int) -> Record | Refused:
     if cells and cells[0].startswith("\0"):
         return Refused(line, f"the row cannot be read ({cells[0][1:]}): is a quote not closed?")
 
     def cell(field: str) -> str:
-        at = places.get(field, -1)
-        return cells[at] if 0 <= at < len(cells) else ""
+        return next((cells[at] for at in places[field] if at < len(cells) and cells[at].strip()), "")
 
     title, abstract = one_line(cell("title")), clean(cell("abstract"))
     if len(cells) < width / 2 and not title:
