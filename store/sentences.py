@@ -24,6 +24,8 @@ LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-z]|[ivx]{1,4})\.")
 NEVER_LAST = frozenset(
     ["e.g.", "i.e.", "eg.", "ie.", "cf.", "vs.", "w.r.t.", "resp.", "approx.", "fig.", "figs.", "eq.", "eqs.", "sec.", "secs.", "sect.", "tab.", "ref.", "refs.", "ch.", "chap.", "viz.", "ca.", "esp.", "incl.", "a.k.a.", "aka.", "z.b.", "d.h.", "u.a.", "bzw.", "vgl.", "s.o.", "art.", "app.", "thm.", "lem.", "prop.", "def.", "alg.", "p.ex.", "s.t."]
 )
+SPACED = frozenset({("z.", "b."), ("d.", "h."), ("u.", "a."), ("o.", "ä."), ("i.", "d."), ("d.", "r."), ("s.", "o."), ("s.", "u."), ("z.", "t."), ("v.", "a."), ("i.", "e."), ("e.", "g."), ("p.", "ex."), ("n.", "chr."), ("v.", "chr."), ("a.", "m.")})
+"""Abbreviations that are printed with a space, as German typesetting asks for."""
 TITLES = frozenset(["Dr.", "Prof.", "Mr.", "Mrs.", "Ms.", "St.", "Mme.", "Mlle.", "Mt.", "Gen.", "Sen.", "Rev.", "Hon.", "Lt.", "Col.", "Capt.", "Sgt.", "Maj."])
 BEFORE_NUMBER = frozenset(["no.", "nos.", "nr.", "vol.", "vols.", "pp.", "p.", "art.", "n°.", "jan.", "feb.", "mar.", "apr.", "jun.", "jul.", "aug.", "sep.", "sept.", "oct.", "nov.", "dec."])
 MAYBE_LAST = frozenset(["al.", "inc.", "ltd.", "co.", "corp.", "jr.", "sr.", "dept.", "univ.", "est.", "ed.", "eds.", "u.s.", "u.k.", "e.u.", "deg.", "max.", "min.", "avg."])
@@ -113,6 +115,8 @@ def _is_full_stop(text: str, start: int, found: re.Match[str], following: str) -
     word = before[0] if before else "."
     lowered = word.lower()
     starts_anew = following.rstrip(".") in STARTERS
+    if (lowered, following.lower()) in SPACED:
+        return False
     if lowered in NEVER_LAST or word in TITLES:
         return False
     if lowered in BEFORE_CAPITAL:

@@ -6,15 +6,13 @@ from store.formats.reading import printed_name
 from store.formats.text import one_line
 
 INITIALS = re.compile(r"(?:[^\W\d_]\.?[- ]?){1,4}\.?")
-FAMILY_INITIALS = re.compile(r"([^\W\d_][\w'’.-]*(?: [\w'’-]+)*) ((?:[^\W\d_]\.-?){1,4})")
-FAMILY_CAPITALS = re.compile(r"([^\W\d_]*[^\W\d_A-Z][\w'’-]*(?: [\w'’-]+)*) ([A-Z]{1,3})")
 OTHERS = frozenset({"others", "et al", "et al.", "..."})
 
 
 def author_list(text: str) -> tuple[str, ...]:
     """The names in a text that lists them in whatever way."""
     whole = one_line(text).strip(";,| ")
-    names = [_printed(part.strip()) for part in _parted(whole) if part.strip() and part.strip().lower() not in OTHERS]
+    names = [printed_name(part.strip()) for part in _parted(whole) if part.strip() and part.strip().lower() not in OTHERS]
     return tuple(name for name in names if name)
 
 
@@ -37,7 +35,3 @@ def _is_list(text: str) -> bool:
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
     return len(pieces) > 1 and all(" " in piece for piece in pieces)
 
-
-def _printed(name: str) -> str:
-    found = FAMILY_INITIALS.fullmatch(name) or FAMILY_CAPITALS.fullmatch(name)
-    return f"{found[2]} {found[1]}" if found else printed_name(name)

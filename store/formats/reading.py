@@ -19,6 +19,9 @@ DOI = re.compile(r"10\.\d{4,9}/(?:\(sici\)\S+|[^\s\"<>{}|\\^`]+)", re.IGNORECASE
 CLOCK = re.compile(r"T?\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?|\b(?:GMT|UTC)\b")
 YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d|21[0-4]\d)(?!\d)")
 NUMERIC = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?!\d)")
+FAMILY_INITIALS = re.compile(r"([^\W\d_][\w'’-]+(?: [\w'’-]+)*) ((?:[^\W\d_]\.-?){1,4})")
+FAMILY_CAPITALS = re.compile(r"([^\W\d_]*[^\W\d_A-Z][\w'’-]*(?: [\w'’-]+)*) ([A-Z]{1,3})")
+LONGEST_NAME = 80
 WORDED = re.compile(r"([A-Za-z]{3})[a-z]*")
 
 
@@ -139,11 +142,13 @@ def _days(year: int, month: int) -> int:
 
 
 def printed_name(name: str) -> str:
-    """`Family, Given` and `Family, Jr, Given` as they are printed; a name without a comma as it is."""
+    """`Family, Given`, `Family, Jr, Given` and `Family G.` as they are printed; any other name as it is."""
     name = name.replace("{", "").replace("}", "")
     parts = [part.strip() for part in name.split(",") if part.strip()]
     if len(parts) < 2:
-        return " ".join(name.replace(",", " ").split())
+        bare = " ".join(name.replace(",", " ").split())
+        turned = (FAMILY_INITIALS.fullmatch(bare) or FAMILY_CAPITALS.fullmatch(bare)) if len(bare) <= LONGEST_NAME else None
+        return f"{turned[2]} {turned[1]}" if turned else bare
     suffix = [part for part in parts[1:] if part.rstrip(".").lower() in {"jr", "sr", "ii", "iii", "iv"}]
     given = [part for part in parts[1:] if part not in suffix]
     return " ".join(" ".join([*given, parts[0], *suffix]).split())

@@ -17,4 +17,8 @@ def open_service(name: str, *, base: str = "", key: str = "", contact: str = "",
     headers = {address.key_in: key} if key and "-" in address.key_in else {}
     # A server on this machine is somebody's own, and needs no politeness.
     gap = 0.0 if "://127.0.0.1" in base or "://localhost" in base else address.gap
-    return address.make(Web(address.title, base or address.base, gap, secret, headers, contact, cache))
+    web = Web(
+        address.title, base or address.base, gap, secret, headers, contact, cache,
+        key_name=address.key_name, has_key=bool(key), needs_key=address.needs_key,
+    )  # fmt: skip
+    return address.make(web)
