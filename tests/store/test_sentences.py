@@ -63,3 +63,11 @@ def test_passages_hold_every_sentence_once(lengths: list[int], largest: int) -> 
     for run in runs:
         length = sentences[run.last - 1].end - sentences[run.first - 1].start
         assert length <= largest or run.first == run.last
+
+
+def test_german_abbreviations_with_a_space_end_no_sentence() -> None:
+    """`z. B.` and `d. h.` are set with a space in German."""
+    text = "Wir zeigen, dass z. B. die Belohnung das Lernen steuert, d. h. sie hilft. Das Ergebnis ist klar."
+    assert [text[start:end] for _, start, end in cut(text)] == [
+        "Wir zeigen, dass z. B. die Belohnung das Lernen steuert, d. h. sie hilft.", "Das Ergebnis ist klar.",
+    ]  # fmt: skip
