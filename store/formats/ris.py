@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from store.formats.file import SourceFile
 from store.formats.reading import Options, arxiv_id, entry_type, iso_date, printed_name
-from store.formats.tagged import Entry, Syntax, entries, first_doi, given, keyword_list, numbers, pages, pmid_in
+from store.formats.tagged import Entry, Syntax, first_doi, given, keyword_list, numbers, pages, pmid_in, records
 from store.language import language_code
 from store.paper import Record, Refused
 
@@ -23,8 +23,7 @@ def matches(file: SourceFile) -> bool:
 
 def read(file: SourceFile, options: Options) -> Iterator[Record | Refused]:
     """Every record of the file."""
-    for entry in entries(file.lines(), SYNTAX):
-        yield entry if isinstance(entry, Refused) else _record(entry)
+    return records(file, SYNTAX, _record)
 
 
 def _record(entry: Entry) -> Record:

@@ -6,13 +6,14 @@ nor the raw record.)
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from store.formats.file import SourceFile
 from store.formats.reading import doi_in
 from store.formats.text import clean, one_line
-from store.paper import Refused
+from store.paper import Record, Refused
 
 MOST_LINES = 20_000
 """Lines of one record; above that its end is missing."""
@@ -90,6 +91,12 @@ def entries(lines: Iterator[str], syntax: Syntax) -> Iterator[Entry | Refused]:
             entry = None
     if entry:
         yield entry
+
+
+def records(file: SourceFile, syntax: Syntax, record: Callable[[Entry], Record]) -> Iterator[Record | Refused]:
+    """The papers of a file of this syntax, and in their place the records that cannot be read."""
+    for entry in entries(file.lines(), syntax):
+        yield entry if isinstance(entry, Refused) else record(entry)
 
 
 def numbers(values: list[str]) -> dict[str, str]:
