@@ -72,4 +72,4 @@ def _words(line: str) -> list[str]:
 def _reason(word: str) -> str:
     if word.isdigit():
         return f"{word[:60]!r} is a mere number; write PMID:{word[:12]} if it is one of PubMed's"
-    return f"{word[:60]!r} is neither an arXiv id nor a DOI nor a PMID"
+    return f"{word[:60]!r} is neither an arXiv id nor a DOI nor a PMID: mend it, or set # before what is a comment"
