@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -127,7 +128,15 @@ def test_what_the_ledger_knows_is_no_call(tmp_path: Path) -> None:
             assert gateway.cost == pytest.approx(0.01 * expected[0])
 
 
-def test_ctrl_c_cancels_what_is_outstanding() -> None:
+@pytest.fixture
+def _ctrl_c_counts() -> Iterator[None]:
+    """A process that a shell started in the background ignores Ctrl-C; this test's must not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_cancels_what_is_outstanding(_ctrl_c_counts: None) -> None:
     """KeyboardInterrupt reaches the caller at once, and the calls do not go on behind its back."""
     model = Slow(60)
     with Gateway(model, concurrency=4) as gateway:
