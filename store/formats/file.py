@@ -111,6 +111,12 @@ class SourceFile:
                     raise UnreadableFile(f"{self.name}:{number}: a line longer than {LONGEST_LINE >> 20} MB; this is no list of papers")
                 yield "" if number == 1 and self.is_note else line.rstrip("\n")
 
+    def blocks(self) -> Iterator[str]:
+        """Its text in blocks, wherever lines end: for files that may stand on one line."""
+        with self._decoded() as stream:
+            while block := stream.read(BLOCK):
+                yield block
+
     def _decoded(self) -> io.TextIOWrapper:
         encoding, errors = self._encoding
         return io.TextIOWrapper(self.open(), encoding, errors=errors, newline=None)

@@ -249,3 +249,12 @@ def test_real_exports_are_read_as_counted(request: pytest.FixtureRequest) -> Non
             not_papers = sum((folder / row["file"]).read_bytes().lower().count(mark) for mark in (b"@xdata{", b"@set{"))
             lost = int(row["approx_records"]) - len(items)
             assert lost <= not_papers, row["file"]
+
+
+def test_xml_with_control_characters_is_read() -> None:
+    """EndNote writes characters that XML forbids, all on one line of any length: they become spaces, and nothing is lost."""
+    record = "<record><titles><title>A control&#x1F; {} and a&#11;second\x0b one</title></titles></record>"
+    data = f"<?xml version='1.0'?><xml><records>{''.join(record.format(number) for number in range(3000))}</records></xml>".encode()
+    assert [item.title for item in read(data, "x.xml") if isinstance(item, Record)] == [
+        f"A control {number} and a second one" for number in range(3000)
+    ]
