@@ -39,19 +39,32 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of ours, what it rests on, and the rules that marked it."""
+    """A sentence of ours, what it rests on, and what was found.
+
+    `problems` mark it; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
+    asked; `exchange` names the request that it came from.
+    """
 
     text: str
     cites: tuple[Cite, ...] = ()
-    marks: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    verdict: str = ""
+    exchange: str = ""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The rules that mark it, each once."""
+        return tuple(dict.fromkeys(problem.rule for problem in self.problems))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What was checked, and what was found: nothing is repaired in silence.
 
-    `statements` counts those that stand in the output; `blocked` ones do not. `failed` are items that got no usable
-    reply.
+    `statements` counts those that stand in the output; `blocked` ones do not. `checked_by_code` and `not_checked` add up
+    to them; those that a second reader (a model) saw as well are `checked_by_model`. `unchecked` says which rules could
+    not be applied to what; `failed` are items that got no usable reply.
     """
 
     statements: int = 0
@@ -60,6 +73,7 @@ class Report:
     not_checked: int = 0
     blocked: tuple[Problem, ...] = ()
     marked: tuple[Problem, ...] = ()
+    unchecked: tuple[Problem, ...] = ()
     failed: tuple[str, ...] = ()
     model_calls: int = 0
 
@@ -234,25 +248,25 @@ class Document:
         """
         changed: list[Problem] = []
 
-        def moved(old: tuple[Cite, ...], marks: tuple[str, ...], said: str) -> tuple[tuple[Cite, ...], tuple[str, ...]]:
+        def moved(old: tuple[Cite, ...], said: str) -> tuple[tuple[Cite, ...], tuple[Problem, ...]]:
             new = [(present(cite), cite) for cite in old]
-            lost = [cite for found, cite in new if found is None]
-            changed.extend(Problem(said, SOURCE_CHANGED, f"{cite.key} shows another text now, without “{cite.quote}”") for cite in lost)
-            return tuple(found or cite for found, cite in new), tuple(dict.fromkeys([*marks, *([SOURCE_CHANGED] if lost else [])]))
+            lost = [Problem(said, SOURCE_CHANGED, f"{cite.key} shows another text now, without “{cite.quote}”") for found, cite in new if found is None]
+            changed.extend(lost)
+            return tuple(found or cite for found, cite in new), tuple(lost)
 
         def statement(one: Statement) -> Statement:
-            cites, marks = moved(one.cites, one.marks, one.text)
-            return replace(one, cites=cites, marks=marks)
+            cites, lost = moved(one.cites, one.text)
+            return replace(one, cites=cites, problems=(*one.problems, *lost))
 
         def cell(one: Cell) -> Cell:
-            cites, marks = moved(one.cites, one.marks, one.raw)
-            return replace(one, cites=cites, marks=marks)
+            cites, lost = moved(one.cites, one.raw)
+            return replace(one, cites=cites, marks=(*one.marks, SOURCE_CHANGED) if lost else one.marks)
 
         whole = replace(
             self,
             sections=tuple(replace(section, statements=tuple(map(statement, section.statements))) for section in self.sections),
             rows=tuple(replace(row, cells={name: cell(one) for name, one in row.cells.items()}) for row in self.rows),
-            assignments=tuple(replace(one, cites=moved(one.cites, (), one.key)[0]) for one in self.assignments),
+            assignments=tuple(replace(one, cites=moved(one.cites, one.key)[0]) for one in self.assignments),
         )
         return replace(whole, report=replace(whole.report, marked=(*whole.report.marked, *changed))) if changed else whole
 
@@ -274,6 +288,7 @@ def joined(reports: Iterable[Report]) -> Report:
         not_checked=sum(report.not_checked for report in every),
         blocked=tuple(problem for report in every for problem in report.blocked),
         marked=tuple(problem for report in every for problem in report.marked),
+        unchecked=tuple(problem for report in every for problem in report.unchecked),
         failed=tuple(item for report in every for item in report.failed),
         model_calls=sum(report.model_calls for report in every),
     )

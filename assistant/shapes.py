@@ -36,7 +36,7 @@ def cell_json(cell: Cell) -> Json:
 
 
 def report_json(report: Report) -> Json:
-    """An integrity report; `failed` stands only where something failed."""
+    """An integrity report; `unchecked` and `failed` stand only where there is any."""
     shape: Json = {
         "statements": report.statements,
         "checked_by_code": report.checked_by_code,
@@ -46,7 +46,8 @@ def report_json(report: Report) -> Json:
         "marked": [{**_problem(problem), "better": problem.better or None} for problem in report.marked],
         "model_calls": report.model_calls,
     }
-    return shape | ({"failed": list(report.failed)} if report.failed else {})
+    more: Json = {"unchecked": [_problem(problem) for problem in report.unchecked]} if report.unchecked else {}
+    return shape | more | ({"failed": list(report.failed)} if report.failed else {})
 
 
 def _problem(problem: Problem) -> Json:

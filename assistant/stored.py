@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 from assistant.document import Assignment, Cell, Cite, Problem, Statement
 
@@ -27,12 +28,23 @@ def assignments(data: str) -> list[Assignment]:
 
 def statements(data: str) -> list[Statement]:
     """Stored statements of one paragraph or answer."""
-    return [Statement(fields["text"], _cites(fields["cites"]), tuple(fields["marks"])) for fields in json.loads(data)]
+    return [_statement(fields) for fields in json.loads(data)]
 
 
 def problems(data: str) -> list[Problem]:
     """Stored problems of one paragraph or answer."""
     return [Problem(**fields) for fields in json.loads(data)]
+
+
+def _statement(fields: dict[str, Any]) -> Statement:
+    return Statement(
+        fields["text"],
+        _cites(fields["cites"]),
+        tuple(Problem(**problem) for problem in fields["problems"]),
+        tuple(fields["unchecked"]),
+        fields["verdict"],
+        fields["exchange"],
+    )
 
 
 def _cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assistant.document import Problem, Statement
 from assistant.errors import GatewayError, ReplyUnusable
-from assistant.evidence import Evidence
+from assistant.evidence import GROUP, Evidence
 from assistant.gateway import Gateway, Message, Request
 from assistant.grounding import checked
 from assistant.wording import block
@@ -20,6 +20,9 @@ DROP = "DROP"
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
+STOPS = frozenset(".!?。！？")
+ENDED = re.compile(rf"(?:{GROUP.pattern}\s*)+(?P<stop>[.!?。！？])?(?:\s+(?=[A-ZÀ-Þ0-9\"“(])|\s*(?=[\u3040-\u9fff]))")
+"""Labels that another sentence follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,11 @@ def write(
     """
     drafts: list[tuple[Statement, list[Problem]]] = []
 
+    exchange = exchange_of(gateway, request)
+
     def on_line(line: str) -> None:
-        if sentence := _sentence(line):
-            drafts.append(checked(sentence, evidence))
+        for sentence in sentences_in(line):
+            drafts.append(_from(exchange, checked(sentence, evidence)))
             if not drafts[-1][1]:
                 on_statement(drafts[-1][0])
 
@@ -97,8 +102,32 @@ def write_all(
         if isinstance(outcome, GatewayError):
             yield request, outcome
             continue
-        drafts = [checked(sentence, evidence) for line in outcome.text.splitlines() if (sentence := _sentence(line))]
+        exchange = exchange_of(gateway, request)
+        drafts = [_from(exchange, checked(sentence, evidence)) for line in outcome.text.splitlines() for sentence in sentences_in(line)]
         yield request, _mended(gateway, request, outcome.text, evidence, own, drafts, lambda statement: None)
+
+
+def exchange_of(gateway: Gateway, request: Request) -> str:
+    """Names an exchange with a model: the label of its recording, and the row of the ledger."""
+    return f"{request.label} {request.fingerprint(gateway.name)}"
+
+
+def sentences_in(line: str) -> list[str]:
+    """The sentences on a line of a reply, each with its labels; none for headings, fences and blank lines.
+
+    A line is meant to be one sentence; where labels end one in its middle, the rest is another.
+    """
+    text = _sentence(line)
+    found, start = [], 0
+    for hit in ENDED.finditer(text):
+        if hit["stop"] or text[start : hit.start()].rstrip()[-1:] in STOPS:
+            found.append(text[start : hit.end()].strip())
+            start = hit.end()
+    return [one for one in (*found, text[start:].strip()) if one]
+
+
+def _from(exchange: str, drafted: tuple[Statement, list[Problem]]) -> tuple[Statement, list[Problem]]:
+    return replace(drafted[0], exchange=exchange), drafted[1]
 
 
 def _streamed(gateway: Gateway, request: Request, on_line: Callable[[str], None]) -> str:
@@ -129,10 +158,10 @@ def _mended(
     if not stopped:
         return Written(tuple(statement for statement, _ in drafts))
     first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
-    again = _again(gateway, request, reply, list(first.values()), own)
+    exchange, again = _again(gateway, request, reply, list(first.values()), own)
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
-        statement, problems = checked(line, evidence) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
+        statement, problems = _from(exchange, checked(line, evidence)) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
         if statement is None or problems or not statement.cites:
             blocked.append(first[at])
             drafts[at] = (drafts[at][0], [first[at]])
@@ -142,15 +171,16 @@ def _mended(
     return Written(tuple(statement for statement, problems in drafts if not problems), tuple(blocked))
 
 
-def _again(gateway: Gateway, request: Request, reply: str, problems: list[Problem], own: Path | None) -> list[str]:
-    """The lines of the second reply; none when it cannot be used."""
+def _again(gateway: Gateway, request: Request, reply: str, problems: list[Problem], own: Path | None) -> tuple[str, list[str]]:
+    """The second exchange, and the sentences of its reply; none when it cannot be used."""
     messages = (
         *request.messages,
         Message("assistant", reply),
         Message("user", block("ask/mend", "user", own, problems=problems)),
     )
+    asked = replace(request, messages=messages, label=f"{request.label}--again")
     try:
-        second = gateway.complete(replace(request, messages=messages, label=f"{request.label}--again"))
+        second = gateway.complete(asked)
     except ReplyUnusable:
-        return []
-    return [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]
+        return "", []
+    return exchange_of(gateway, asked), [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]

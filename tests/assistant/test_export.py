@@ -15,6 +15,7 @@ from assistant.document import (
     Coverage,
     Document,
     Node,
+    Problem,
     Report,
     Row,
     Section,
@@ -46,7 +47,7 @@ def documents(text: str) -> list[Document]:
     """One document a task, with the text in every field that a paper or a model fills."""
     cite = Cite("a2026x", "abstract", (1,), text, 1)
     sources = {"a2026x": source("a2026x", text, authors=(text,), organization=text, venue=text), "b": source("b", "B")}
-    statement = Statement(text, (cite,), ("R4",))
+    statement = Statement(text, (cite,), (Problem(text, "R4", "x"),))
     coverage = (Coverage("a2026x", ("One",)), Coverage("b", (), text))
     return [
         Document("ask", text, sections=(Section("", (statement,)),), outcome="answered", sources=sources),
