@@ -39,9 +39,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of ours, what it rests on, and what was found.
+    """A sentence, what it rests on, and what was found.
 
-    `problems` mark it; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
+    `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
     asked; `exchange` names the request that it came from.
     """
 
@@ -51,6 +51,7 @@ class Statement:
     unchecked: tuple[str, ...] = ()
     verdict: str = ""
     exchange: str = ""
+    blocked: tuple[Problem, ...] = ()
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -179,7 +180,7 @@ class Source:
 class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it."""
 
-    task: Literal["ask", "table", "taxonomy", "draft"]
+    task: Literal["ask", "table", "taxonomy", "draft", "check"]
     name: str
     sections: tuple[Section, ...] = ()
     columns: tuple[Column, ...] = ()

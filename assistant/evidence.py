@@ -113,15 +113,23 @@ class Evidence:
         return [text.sentence(number) for number in cite.sentences] if text else [cite.quote]
 
 
-def gathered(library: Library, papers: Sequence[Paper], language: str = "en") -> Evidence:
-    """The papers with their whole abstracts, in order of key: a prompt changes only when the chosen papers do."""
+def gathered(library: Library, papers: Sequence[Paper], language: str = "") -> Evidence:
+    """The papers with their whole abstracts, in order of key: a prompt changes only when the chosen papers do.
+
+    A paper that has its abstract in two languages shows the original, or the one that is asked for.
+    """
     shown = []
     for number, paper in enumerate(sorted(papers, key=lambda paper: paper.key), 1):
         texts = {text.role: text for text in library.texts(paper)}
-        title = texts.get("title") or texts.get(f"title:{language}")
-        abstract = texts.get("abstract") or next((text for role, text in texts.items() if role.startswith("abstract")), None)
+        title, abstract = (_in_language(texts, role, language) for role in ("title", "abstract"))
         shown.append(Shown(number, paper, title, abstract))
     return Evidence(tuple(shown))
+
+
+def _in_language(texts: dict[str, Text], role: str, language: str) -> Text | None:
+    """The text of a role in a language; otherwise the original, otherwise a translation."""
+    some = [text for name, text in texts.items() if name.partition(":")[0] == role]
+    return next((text for text in some if text.language == language), texts.get(role) or next(iter(some), None))
 
 
 def carried(library: Library, cite: Cite) -> Cite | None:

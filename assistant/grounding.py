@@ -96,10 +96,11 @@ def near_sentences(text: str, cites: Sequence[Cite], evidence: Evidence) -> list
     """The cited sentences that a statement can be about: all of a few, of a whole abstract those that share its words."""
     wanted = stems(text)
     near: list[str] = []
+    alone = len({cite.key for cite in cites}) == 1  # of several papers each part of a statement is about another
     for cite in cites:
         sentences = evidence.sentences(cite)
         shared = [len(wanted & stems(sentence)) for sentence in sentences]
-        least = CLOSE * max(shared) if len(sentences) > A_FEW else 0
+        least = CLOSE * max(shared) if len(sentences) > A_FEW and alone else 0
         near += [sentence for sentence, count in zip(sentences, shared, strict=True) if count >= least]
     return near
 

@@ -9,7 +9,7 @@ Json = dict[str, object]
 
 def document_json(document: Document) -> Json:
     """The whole document in the shape of its task; `note` stands only where quotes are from notes."""
-    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _check}[document.task](document)
     return shape | ({"note": NOTE_WARNING} if document.rests_on_notes() else {})
 
 
@@ -64,6 +64,19 @@ def _ask(document: Document) -> Json:
         "tokens": {"in": document.tokens_in, "out": document.tokens_out},
         "cost_usd": document.cost_usd,
     }
+
+
+def _check(document: Document) -> Json:
+    statements = [
+        {
+            "text": statement.text,
+            "cites": cites_json(statement.cites),
+            "blocked": list(dict.fromkeys(problem.rule for problem in statement.blocked)),
+            "marks": list(statement.marks),
+        }
+        for statement in document.statements
+    ]
+    return {"statements": statements, "report": report_json(document.report)}
 
 
 def _coverage(document: Document) -> list[Json]:

@@ -44,7 +44,7 @@ def _statement(fields: dict[str, Any]) -> Statement:
         tuple(fields["unchecked"]),
         fields["verdict"],
         fields["exchange"],
-    )
+    )  # what is stored stands: nothing blocks it
 
 
 def _cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:

@@ -133,12 +133,12 @@ def cited(statement: Statement) -> str:
     return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
 
 
-def say_report(document: Document) -> None:
-    """The integrity report and what was asked, on standard error."""
+def say_report(document: Document, *, problems: bool = True) -> None:
+    """The integrity report and what was asked, on standard error; `problems` says each of them too."""
     report = document.report
     if report.statements or report.blocked or report.failed:
         note(summary(report))
-    for problem in (*report.blocked, *report.marked):
+    for problem in (*report.blocked, *report.marked) if problems else ():
         note(f"  {problem.rule}: {problem.text}: {problem.reason}")
     for item in report.failed:
         note(f"  failed: {item}")

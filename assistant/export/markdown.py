@@ -12,7 +12,7 @@ LEGEND = "– is not stated in the abstract; none: the paper says there is none;
 
 def write(document: Document) -> str:
     """The document with what it rests on, its coverage and its checks."""
-    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked}[document.task](document)
     parts = [*body, *_coverage(document), *_report(document)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -41,6 +41,25 @@ def _draft(document: Document) -> list[str]:
     for section in document.sections:
         lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
     return [*lines, "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+
+
+def _checked(document: Document) -> list[str]:
+    """Each statement of a file with its verdict, the reasons, and the sentences it can rest on."""
+    lines = [f"# Check of {markdown(document.name)}", "", *_warning(document)]
+    for number, statement in enumerate(document.statements, 1):
+        lines.append(f"{number}. **{verdict(statement)}** {markdown(statement.text)}")
+        lines += [f"    - {problem.rule}: {markdown(problem.reason)}" for problem in (*statement.blocked, *statement.problems)]
+        lines += [f"    - {_quoted(cite)}" for cite in statement.cites if cite.quote]
+    return [*lines, ""]
+
+
+def verdict(statement: Statement) -> str:
+    """A statement in a word: blocked, marked, not checked (which is not passed), or holds."""
+    if statement.blocked:
+        return "blocked"
+    if statement.problems:
+        return "marked"
+    return "not checked" if statement.unchecked or not statement.cites else "holds"
 
 
 def _paragraph(section: Section) -> list[str]:
