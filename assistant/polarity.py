@@ -27,6 +27,8 @@ _SENSED: tuple[tuple[frozenset[str], Sense], ...] = ((frozenset(UP.split()), "up
 SENSES: dict[str, Sense] = {word: sense for words, sense in _SENSED for word in words}
 OPPOSITE: dict[Sense, Sense] = {"up": "down", "down": "up"}
 WORD = re.compile(r"\w+(?:\.\d+)?(?:['’]t\b)?")
+ALIKE = 0.6
+"""A negation is missed only where so much of its neighbourhood stands in the other text."""
 REACH = 4
 """Words on either side within which a word of direction or negation is about another word."""
 
@@ -64,7 +66,8 @@ def _turned(at: int, said: list[_Word], held: list[list[_Word]]) -> Clash | None
     """The clash at a word of direction: beside the words it stands with, the sources have only the opposite."""
     sense = _effective(at, said)
     near = _near(at, said)
-    senses = [_effective(place, words) for words in held for place, word in enumerate(words) if word.sense in OPPOSITE and _near(place, words) & near]
+    least = min(2, len(near))
+    senses = [_effective(place, words) for words in held for place, word in enumerate(words) if word.sense in OPPOSITE and len(_near(place, words) & near) >= least]
     if senses and sense not in senses:
         return Clash(said[at].text, f"{said[at].text!r} turns what the cited sentence says of {', '.join(sorted(near)[:3])}")
     return None
@@ -90,7 +93,7 @@ def _unmatched_negation(words: list[_Word], others: list[list[_Word]]) -> str:
                 continue
             if any(_negated(place, other) for place, one in enumerate(other) if one.stem in after & shared):
                 return ""
-            if len(shared) * 2 > len(near):
+            if len(shared) >= ALIKE * len(near):
                 return word.text
     return ""
 

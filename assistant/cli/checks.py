@@ -6,7 +6,7 @@ import click
 
 from assistant.citing import Given, statements_in
 from assistant.cli.base import Context, print_json, progress
-from assistant.cli.model import say_report
+from assistant.cli.model import asking, desk, model_options, say_report
 from assistant.document import Document
 from assistant.export import written
 from assistant.export.markdown import verdict
@@ -19,22 +19,27 @@ COLOURS = {"holds": "green", "marked": "yellow", "blocked": "red", "not checked"
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@model_options
 @click.option("--to", "formats", multiple=True, type=click.Choice(["md", "json"]), help="Also write the outcome as a file.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
 @click.option("--json", "as_json", is_flag=True, help="The outcome as JSON.")
 @click.pass_obj
-def check(context: Context, /, file: Path, formats: tuple[str, ...], output: Path | None, as_json: bool) -> None:
-    r"""Holds each statement of FILE against the library: do its papers say so? Asks no model.
+def check(context: Context, /, file: Path, formats: tuple[str, ...], output: Path | None, as_json: bool, **options: object) -> None:
+    r"""Holds each statement of FILE against the library: do its papers say so? Asks no model, except with --verify.
 
     FILE is Markdown with [@key], LaTeX with \cite{key}, or JSON Lines of {"text", "cites": [{"key", "sentences",
     "quote"}]}. Ends with exit code 1 where a statement is blocked or marked.
     """
     from assistant.tasks import check as task
 
-    given = statements_in(file)
-    library = context.library(keywords_only=True)
+    wanted, given = asking(options), statements_in(file)
     with progress("checking") as bar:
-        document = with_sources(library, task.check(library, file.name, given, bar))
+        if wanted.verify:
+            with desk(context, wanted, keywords_only=True) as at:
+                document = at.finished(task.check(at.library, file.name, given, bar))
+        else:
+            library = context.library(keywords_only=True)
+            document = with_sources(library, task.check(library, file.name, given, bar))
     if as_json:
         print_json(document_json(document))
     else:

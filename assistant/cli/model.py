@@ -38,12 +38,14 @@ class Asking(NamedTuple):
     replay: Path | None
     again: bool
     yes: bool
+    verify: bool
 
 
 def model_options(command: Command) -> Command:
     """The options of every command that asks a model."""
     folder = click.Path(path_type=Path, file_okay=False)
     for option in (
+        click.option("--verify", is_flag=True, help="Have a second reader, a model too, judge each statement by the sentences it cites."),
         click.option("--yes", is_flag=True, help="Do not ask before spending."),
         click.option("--again", is_flag=True, help="Ask anew instead of taking replies that were paid for."),
         click.option("--replay", type=folder, help="Answer from the recordings in this folder; calls no model."),
@@ -71,7 +73,7 @@ def desk(context: Context, wanted: Asking, *, keywords_only: bool = False) -> It
     library = context.library(keywords_only=keywords_only)
     gateway = gateway_for(library, settings, wanted)
     try:
-        yield Desk(library, gateway, settings)
+        yield Desk(library, gateway, settings, wanted.verify, lambda *amount: confirm_price(gateway, wanted, *amount))
     finally:
         gateway.close()
         library.close()

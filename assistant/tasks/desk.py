@@ -25,11 +25,17 @@ PACK = 12
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A scholar's desk: the library open, a model to ask, and the settings in force."""
+    """A scholar's desk: the library open, a model to ask, and the settings in force.
+
+    `second_reader` has every finished document read once more by the model; `price` is told before many calls how many,
+    with how many characters and tokens out, and raises where the person says no.
+    """
 
     library: Library
     gateway: Gateway
     settings: Settings
+    second_reader: bool = False
+    price: Callable[[int, int, int], None] = lambda calls, characters, tokens_out: None
 
     @property
     def own(self) -> Path:
@@ -90,14 +96,19 @@ class Desk:
 
     def finished(self, document: Document) -> Document:
         """The document with its sources from the library, and what this run asked and paid."""
+        whole = with_sources(self.library, document)
+        if self.second_reader:
+            from assistant.tasks.verify import verified
+
+            whole = verified(self, whole)
         usage = self.gateway.usage
         return replace(
-            with_sources(self.library, document),
+            whole,
             model=self.gateway.name,
             tokens_in=usage.input,
             tokens_out=usage.output,
             cost_usd=self.gateway.cost,
-            report=replace(document.report, model_calls=self.gateway.calls),
+            report=replace(whole.report, model_calls=self.gateway.calls),
         )
 
 
@@ -105,12 +116,15 @@ def with_sources(library: Library, document: Document) -> Document:
     """The document under the present keys of its papers, with what the library says of each.
 
     What was read is stored with the key of its day; an imported key may have replaced it since. Where a paper shows
-    another text now, its anchors are carried over to the same sentences there, or the statement is marked.
+    another text now, its anchors are carried over to the same sentences there, or the statement is marked. What a second
+    reader said of it before stands beside it.
     """
+    from assistant.tasks.verify import with_verdicts
+
     names = {key: library.paper(key).key for key in document.mentioned()}
     renamed = document.renamed(names) if any(old != new for old, new in names.items()) else document
     present = renamed.anchored(lambda cite: carried(library, cite))
-    return replace(present, sources=sources(library, present.mentioned()))
+    return with_verdicts(library, replace(present, sources=sources(library, present.mentioned())))
 
 
 def packs(papers: Sequence[Paper], size: int = PACK) -> list[tuple[Paper, ...]]:
