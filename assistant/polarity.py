@@ -54,6 +54,8 @@ def clashes(statement: str, sources: tuple[str, ...]) -> list[Clash]:
     if not _contents(source) & _contents(said):
         return []
     found = [clash for at, word in enumerate(said) if word.sense in OPPOSITE and (clash := _turned(at, said, held))]
+    if any(word.sense == "not" and any(near.sense in OPPOSITE for near in said[at + 1 : at + 4]) for at, word in enumerate(said)):
+        return found  # “does not increase” was compared as a direction
     added, dropped = _unmatched_negation(said, held), _unmatched_negation(source, [said])
     if added and not dropped:
         found.append(Clash(added, f"{added!r} stands in none of the cited sentences there"))

@@ -8,7 +8,7 @@ YEAR = r"(?:19|20)\d\d[a-z]?"
 DATED = rf"(?:{YEAR}|n\.\s?d\.|in press|forthcoming|to appear)"
 ET_AL = r"(?:et\.? ?al\b\.?|and (?:colleagues|co-?workers|co-?authors|others)\b|u\. ?a\.|等人?)"
 KINDS: dict[str, str] = {
-    "names and a year in brackets": rf"[(（\[]\s*(?:(?:see|cf\.?|e\.g\.?,?|i\.e\.?,?|as in|also|siehe|voir)\s+)*{NAMES}(?:,? {ET_AL})?,?\s+[(]?{DATED}[)]?[^()（）\[\]]{{0,200}}[)）\]]",
+    "names and a year in brackets": rf"[(（\[]\s*(?:(?:see|cf\.?|e\.g\.?,?|i\.e\.?,?|as in|also|siehe|voir)\s+)*{NAMES}(?:,? {ET_AL})?(?:,?\s+|，)[(]?{DATED}[)]?[^()（）\[\]]{{0,200}}[)）\]]",
     "names and a year": rf"\b{NAMES}(?:,? {ET_AL})?(?:['’]s?)? [(（\[]{DATED}(?:[,;:] ?[^)）\]]{{0,60}})?[)）\]]",
     "et al.": rf"\b{NAME},? (?:et\.? ?al\b\.?|and (?:colleagues|co-?workers|co-?authors)\b)",
     "names of Chinese authors": r"[\u4e00-\u9fff]{1,4}等人?\s?[，,]?\s?[(（\[]?(?:19|20)\d\d|[(（][\u4e00-\u9fff]{2,4}(?:等|和[\u4e00-\u9fff]{2,4})?[，,]\s?(?:19|20)\d\d[)）]",
@@ -19,7 +19,7 @@ KINDS: dict[str, str] = {
     "a number in brackets": r"\[\s*\^?[1-9]\d{0,2}(?:\s*[,;–-]\s*[1-9]\d{0,2})*\s*\]",
     "a mark": r"\[\s*(?:[Pp]|[Rr]ef\.?|[Rr]efs\.?|[Pp]aper|[Ss]ource|[Dd]oc)\s*\.?\s*\d+\s*\]|\[[A-Z][A-Za-z+]{1,8}\+?(?:19|20)?\d\d[a-z]?\]|\b[Rr]efs?\.\s?\d+|\[\s*(?:citation needed|citation|ref|source|sources?\?|\?)\s*\]",
     "a number of a paper": r"\b[Pp]apers? (?:no\. ?)?\d{1,3}\b(?!\s*(?:%|percent|of))",
-    "superscript numbers": r"(?<=[a-z.,;)])[¹²³⁴⁵⁶⁷⁸⁹][⁰¹²³⁴⁵⁶⁷⁸⁹,⁻–]*(?!\w)",
+    "superscript numbers": r"(?:(?<=[a-z]{3})|(?<=[.,;)]))[¹²³⁴⁵⁶⁷⁸⁹][⁰¹²³⁴⁵⁶⁷⁸⁹,⁻–]*(?!\w)",
     "a citation command": r"\[@[^\]]+\]|(?<![\w.])@[a-z][\w:.-]*\d{4}[\w:.-]*|\\(?:\w*cite\w*|ref)\*?\s*(?:\[[^\]]*\])*\s*\{|\bibid\.|<ref\b",
 }
 """Each kind of reference with its pattern; a bracket such as `[0, 1]` or `(2 of 3)` is none."""
