@@ -1,6 +1,8 @@
 r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, text with \\cite."""
 
-from assistant.document import NOTE_WARNING, Document, Node, Statement
+from collections.abc import Iterable, Sequence
+
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Node, Statement
 from assistant.export import names
 from assistant.export.escape import latex, plain
 from assistant.export.markdown import shown
@@ -10,7 +12,7 @@ ABSENT = {"–": "--"}
 
 def write(document: Document) -> str:
     """The part of a paper that this document is, after a comment that says what it needs."""
-    body = {"ask": _text, "draft": _text, "table": _table, "taxonomy": _tree}[document.task](document)
+    body = {"ask": _text, "draft": _text, "table": _table, "taxonomy": _tree, "summarize": _summaries}[document.task](document)
     warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
     return "\n".join([*warning, *body]) + "\n"
 
@@ -32,9 +34,28 @@ def _text(document: Document) -> list[str]:
 
 
 def _table(document: Document) -> list[str]:
-    width = (0.88 - 0.025 * len(document.columns)) / max(len(document.columns), 1)  # what the gaps between columns leave
-    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{width:.3f}\\linewidth}}" for _ in document.columns)
-    head = " & ".join(["Paper", *(latex(column.name) for column in document.columns)])
+    rows = [(row.key, [_silent(shown(row.cells.get(column.id))) for column in document.columns]) for row in document.rows]
+    return _longtable(document, [column.name for column in document.columns], rows)
+
+
+def _summaries(document: Document) -> list[str]:
+    """A row a paper; as wide as it is, it reads best on a page turned sideways."""
+    rows = []
+    for summary in document.summaries:
+        results = r" \newline ".join(latex(plain(str(result))) for result in summary.results) or ("see paper" if summary.blocked else "--")
+        rows.append((summary.key, [*(_silent(shown(summary.cells[field])) for field in SUMMARY_FIELDS), results]))
+    return ["% best within \\begin{landscape} of \\usepackage{pdflscape}", *_longtable(document, [*SUMMARY_FIELDS.values(), "Results"], rows)]
+
+
+def _silent(text: str) -> str:
+    return latex(ABSENT.get(text, text))
+
+
+def _longtable(document: Document, names_of_columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """A long table of papers by columns; the cells are LaTeX already."""
+    width = (0.88 - 0.025 * len(names_of_columns)) / max(len(names_of_columns), 1)  # what the gaps between columns leave
+    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{width:.3f}\\linewidth}}" for _ in names_of_columns)
+    head = " & ".join(["Paper", *(latex(name) for name in names_of_columns)])
     lines = [
         "% needs \\usepackage{booktabs,longtable,array}",
         "{\\footnotesize",
@@ -47,10 +68,9 @@ def _table(document: Document) -> list[str]:
         "\\bottomrule",
         "\\endfoot",
     ]
-    for row in document.rows:
-        source = document.sources.get(row.key)
-        cells = [latex(ABSENT.get(text, text)) for text in (shown(row.cells.get(column.id)) for column in document.columns)]
-        lines.append(" & ".join([f"{latex(names.byline(source)) if source else ''}~\\cite{{{row.key}}}", *cells]) + " \\\\")
+    for key, cells in rows:
+        source = document.sources.get(key)
+        lines.append(" & ".join([f"{latex(names.byline(source)) if source else ''}~\\cite{{{key}}}", *cells]) + " \\\\")
     return [*lines, "\\end{longtable}", "}"]
 
 

@@ -1,0 +1,117 @@
+"""The command that reads each paper: summarize."""
+
+from pathlib import Path
+
+import click
+
+from assistant.cli.base import Context, note, print_json, progress
+from assistant.cli.library import scope_of, scope_options
+from assistant.cli.model import (
+    asking,
+    desk,
+    ended,
+    exported,
+    formats_option,
+    model_options,
+    output_option,
+    say_price,
+    say_report,
+    show_options,
+)
+from assistant.document import SUMMARY_FIELDS, Cite, Document, Summary
+from assistant.export.escape import plain
+from assistant.export.markdown import told, without_results
+from assistant.shapes import summary_json
+
+TOKENS_EACH = 400
+"""Tokens out a paper, about what a summary took in the trial."""
+
+
+@click.command()
+@click.argument("named", metavar="[KEY]...", nargs=-1)
+@show_options
+@scope_options
+@model_options
+@formats_option
+@output_option
+@click.pass_obj
+def summarize(
+    context: Context,
+    /,
+    named: tuple[str, ...],
+    show: bool,
+    run: bool,
+    as_json: bool,
+    formats: tuple[str, ...],
+    output: Path | None,
+    **options: object,
+) -> None:
+    """Reads each paper, or those of the KEYs: problem, approach, contribution, data, limitations and results.
+
+    A summary is kept; only papers that have none are read, or all of them again with --again.
+    """
+    from assistant.tasks import summarize as task
+    from assistant.tasks.desk import with_sources
+
+    options["keys"] = (*named, *options["keys"])  # type: ignore[misc]  # click made a tuple
+    wanted, scope = asking(options), scope_of(context, options)
+    if show or (as_json and not run):
+        library = context.library(keywords_only=True)
+        document = with_sources(library, task.document(library, library.considered(scope)))
+    else:
+        with desk(context, wanted, keywords_only=True) as at, progress("reading papers") as bar:
+            papers = at.library.considered(scope)
+            say_price(at, wanted, papers if wanted.again else task.unread(at.library, papers), each=TOKENS_EACH)
+            document = task.read(at, papers, bar, again=wanted.again)
+    if as_json:
+        print_json([summary_json(summary) for summary in document.summaries])
+    else:
+        _print_cards(document)
+    _say_unread(document)
+    say_report(document)
+    exported(context, document, formats, output)
+    ended(document)
+
+
+def _print_cards(document: Document) -> None:
+    """A card a paper: its title, then each field, and behind it the numbers of the sentences it rests on."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for summary in document.summaries:
+        source = document.sources.get(summary.key)
+        console.print(Text.assemble("\n", (summary.key, "bold cyan"), "  ", (plain(source.title) if source else "", "bold")))
+        card = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
+        card.add_column(no_wrap=True, style="dim")
+        card.add_column(overflow="fold")
+        for name, said, cites, marks in _lines(summary):
+            card.add_row(f"  {name}", Text.assemble(said, (_places(cites), "cyan"), (f" ({', '.join(marks)}!)" if marks else "", "yellow")))
+        console.print(card)
+
+
+def _lines(summary: Summary) -> list[tuple[str, str, tuple[Cite, ...], tuple[str, ...]]]:
+    """What a card shows: each field, then each result, by name, text, citations and rules that marked it."""
+    lines = [(name, told(summary.cells[field]), summary.cells[field].cites, _rules(summary.cells[field].marks)) for field, name in SUMMARY_FIELDS.items()]
+    results = [("", str(result), result.cites, _rules(result.marks)) for result in summary.results]
+    first = results[0] if results else ("", without_results(summary), (), ())
+    return [*lines, ("Results", *first[1:]), *results[1:]]
+
+
+def _rules(marks: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(mark.partition(":")[0] for mark in marks))
+
+
+def _places(cites: tuple[Cite, ...]) -> str:
+    """The numbers of the sentences, as `carrel show` counts them."""
+    places = ["title" if cite.text == "title" else ",".join(map(str, cite.sentences)) for cite in cites]
+    return f" [{'; '.join(places)}]" if places else ""
+
+
+def _say_unread(document: Document) -> None:
+    waiting = len(document.coverage) - len(document.summaries)
+    if not document.coverage:
+        note("no paper is in scope")
+    elif waiting and not document.report.failed:
+        note(f"{waiting} of {len(document.coverage)} papers have no summary yet; `carrel summarize` makes them")
