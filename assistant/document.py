@@ -135,8 +135,8 @@ class Result:
     marks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        baseline = f" (baseline: {self.baseline})" if self.baseline else ""
-        return f"{self.metric}{': ' if self.metric else ''}{self.value}{baseline}{f', on {self.task}' if self.task else ''}"
+        said = f"{self.metric}{': ' if self.metric else ''}{self.value}"
+        return f"{said}{f', against {self.baseline}' if self.baseline else ''}{f'; {self.task}' if self.task else ''}"
 
 
 @dataclass(frozen=True, slots=True)

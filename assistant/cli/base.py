@@ -18,6 +18,8 @@ from assistant.settings import Settings, read_settings
 from store.errors import StoreError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from store.embedding import Embedder
     from store.library import Library
 
@@ -214,7 +216,6 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> No
     `columns` are names with how they are set: "whole" is never cut, "rest" takes what room is left and is cut, a number
     is the most characters shown; anything else is folded.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -227,8 +228,14 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> No
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140"))
-    Console(width=width, highlight=False).print(table)
+    console().print(table)
+
+
+def console() -> "Console":
+    """Standard output as wide as the terminal, or as COLUMNS says where there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140")), highlight=False)
 
 
 @contextmanager

@@ -1,10 +1,11 @@
 """The command that reads each paper: summarize."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from assistant.cli.base import Context, note, print_json, progress
+from assistant.cli.base import Context, console, note, print_json, progress
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
     asking,
@@ -20,11 +21,20 @@ from assistant.cli.model import (
 )
 from assistant.document import SUMMARY_FIELDS, Cite, Document, Summary
 from assistant.export.escape import plain
-from assistant.export.markdown import told, without_results
+from assistant.export.markdown import stopped_results, told
 from assistant.shapes import summary_json
 
-TOKENS_EACH = 400
+TOKENS_EACH = 320
 """Tokens out a paper, about what a summary took in the trial."""
+
+
+class _Line(NamedTuple):
+    """A line of a card: the field, what is said, the sentences behind it, and the rules that marked it."""
+
+    name: str
+    said: str
+    cites: tuple[Cite, ...] = ()
+    marks: tuple[str, ...] = ()
 
 
 @click.command()
@@ -75,28 +85,30 @@ def summarize(
 
 def _print_cards(document: Document) -> None:
     """A card a paper: its title, then each field, and behind it the numbers of the sentences it rests on."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    out = console()
     for summary in document.summaries:
         source = document.sources.get(summary.key)
-        console.print(Text.assemble("\n", (summary.key, "bold cyan"), "  ", (plain(source.title) if source else "", "bold")))
+        out.print(Text.assemble("\n", (summary.key, "bold cyan"), "  ", (plain(source.title) if source else "", "bold")))
         card = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
         card.add_column(no_wrap=True, style="dim")
         card.add_column(overflow="fold")
-        for name, said, cites, marks in _lines(summary):
-            card.add_row(f"  {name}", Text.assemble(said, (_places(cites), "cyan"), (f" ({', '.join(marks)}!)" if marks else "", "yellow")))
-        console.print(card)
+        for line in _lines(summary):
+            marks = f" ({', '.join(line.marks)}!)" if line.marks else ""
+            card.add_row(f"  {line.name}", Text.assemble(line.said, (_places(line.cites), "cyan"), (marks, "yellow")))
+        out.print(card)
 
 
-def _lines(summary: Summary) -> list[tuple[str, str, tuple[Cite, ...], tuple[str, ...]]]:
-    """What a card shows: each field, then each result, by name, text, citations and rules that marked it."""
-    lines = [(name, told(summary.cells[field]), summary.cells[field].cites, _rules(summary.cells[field].marks)) for field, name in SUMMARY_FIELDS.items()]
-    results = [("", str(result), result.cites, _rules(result.marks)) for result in summary.results]
-    first = results[0] if results else ("", without_results(summary), (), ())
-    return [*lines, ("Results", *first[1:]), *results[1:]]
+def _lines(summary: Summary) -> list[_Line]:
+    """What a card shows: each field, then each result, the first of them beside the word."""
+    fields = [(name, summary.cells[field]) for field, name in SUMMARY_FIELDS.items()]
+    lines = [_Line(name, told(cell), cell.cites, _rules(cell.marks)) for name, cell in fields]
+    results = [_Line("", str(result), result.cites, _rules(result.marks)) for result in summary.results]
+    results += [_Line("", stopped_results(summary))] if summary.blocked else []
+    first, *others = results or [_Line("", "not stated")]
+    return [*lines, first._replace(name="Results"), *others]
 
 
 def _rules(marks: tuple[str, ...]) -> tuple[str, ...]:

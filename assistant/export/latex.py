@@ -42,7 +42,8 @@ def _summaries(document: Document) -> list[str]:
     """A row a paper; as wide as it is, it reads best on a page turned sideways."""
     rows = []
     for summary in document.summaries:
-        results = r" \newline ".join(latex(plain(str(result))) for result in summary.results) or ("see paper" if summary.blocked else "--")
+        said = [*map(str, summary.results), *(["see paper"] if summary.blocked else [])]
+        results = r" \newline ".join(latex(plain(result)) for result in said) or "--"
         rows.append((summary.key, [*(_silent(shown(summary.cells[field])) for field in SUMMARY_FIELDS), results]))
     return ["% best within \\begin{landscape} of \\usepackage{pdflscape}", *_longtable(document, [*SUMMARY_FIELDS.values(), "Results"], rows)]
 

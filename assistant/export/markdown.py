@@ -149,7 +149,7 @@ def _summaries(document: Document) -> list[str]:
 
 
 def _results(summary: Summary) -> list[str]:
-    lines = [f"- **Results**: {'' if summary.results else without_results(summary)}".rstrip()]
+    lines = [f"- **Results**: {stopped_results(summary) or ('' if summary.results else 'not stated')}".rstrip()]
     for result in summary.results:
         lines.append(f"    - {markdown(plain(str(result)))}{_marks(result.marks)}")
         lines += [f"        - {_quoted(cite)}" for cite in result.cites]
@@ -161,10 +161,9 @@ def told(cell: Cell) -> str:
     return shown(cell) if cell.status == "stated" else cell.status
 
 
-def without_results(summary: Summary) -> str:
-    """What stands where a summary has no results."""
-    left = len(summary.blocked)
-    return f"full text needed ({left} left out, see the report)" if left else "not stated"
+def stopped_results(summary: Summary) -> str:
+    """What stands for results that no sentence vouches for, so that they are not taken for none."""
+    return f"full text needed for {len(summary.blocked)} that a rule stopped, see the report" if summary.blocked else ""
 
 
 def _coverage(document: Document) -> list[str]:

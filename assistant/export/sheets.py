@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from assistant.document import SUMMARY_FIELDS, Cite, Document
 from assistant.export.escape import cell, plain
-from assistant.export.markdown import shown, told, without_results
+from assistant.export.markdown import shown, stopped_results, told
 
 FROM = "quotes are from"
 
@@ -43,7 +43,7 @@ def _summaries(document: Document) -> Iterable[list[str]]:
         head = [summary.key, plain(source.title) if source else "", source.year if source else ""]
         cells = [summary.cells[field] for field in SUMMARY_FIELDS]
         said = [value for cell in cells for value in (told(cell), cell.status, _quotes(cell.cites))]
-        results = "; ".join(map(str, summary.results)) or without_results(summary)
+        results = " | ".join(filter(None, [*map(str, summary.results), stopped_results(summary)])) or "not stated"
         marks = ", ".join(f"{name}: {mark}" for name, cell in zip(SUMMARY_FIELDS.values(), cells, strict=True) for mark in cell.marks)
         yield [*head, "paper", *said, plain(results), *[""] * 4, marks, "", _whose(document, [summary.key])]
         for one in summary.results:

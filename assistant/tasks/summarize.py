@@ -116,7 +116,7 @@ def _coverage(papers: Sequence[Paper], summaries: dict[str, Summary]) -> tuple[C
 
 def _report(summaries: Sequence[Summary], failed: Sequence[str]) -> Report:
     marks = [
-        mark_problem(f"{summary.key}, {where}: {said}", mark)
+        mark_problem(f"{summary.key}, {where}{': ' if said else ''}{said}", mark)
         for summary in summaries
         for where, said, found in (
             *((SUMMARY_FIELDS[field], cell.raw, cell.marks) for field, cell in summary.cells.items()),
