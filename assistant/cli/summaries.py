@@ -58,20 +58,21 @@ def summarize(
 ) -> None:
     """Reads each paper, or those of the KEYs: problem, approach, contribution, data, limitations and results.
 
-    A summary is kept; only papers that have none are read, or all of them again with --again.
+    A summary is kept: only papers that have none are read, unless --again is given.
     """
     from assistant.tasks import summarize as task
     from assistant.tasks.desk import with_sources
 
     options["keys"] = (*named, *options["keys"])  # type: ignore[misc]  # click made a tuple
     wanted, scope = asking(options), scope_of(context, options)
-    if show or (as_json and not run):
-        library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, library.considered(scope)))
+    library = context.library(keywords_only=True)
+    papers = library.considered(scope)
+    waiting = papers if wanted.again else task.unread(library, papers)
+    if show or (as_json and not run) or not waiting:
+        document = with_sources(library, task.document(library, papers))
     else:
         with desk(context, wanted, keywords_only=True) as at, progress("reading papers") as bar:
-            papers = at.library.considered(scope)
-            say_price(at, wanted, papers if wanted.again else task.unread(at.library, papers), each=TOKENS_EACH)
+            say_price(at, wanted, waiting, each=TOKENS_EACH)
             document = task.read(at, papers, bar, again=wanted.again)
     if as_json:
         print_json([summary_json(summary) for summary in document.summaries])

@@ -8,6 +8,8 @@ from assistant.export.escape import latex, plain
 from assistant.export.markdown import shown
 
 ABSENT = {"–": "--"}
+WIDTHS = (1, 1.2, 0.5, 0.8, 0.8, 1.7)
+"""How wide the columns of summaries are to one another: a category is a word, results are several lines."""
 
 
 def write(document: Document) -> str:
@@ -39,23 +41,24 @@ def _table(document: Document) -> list[str]:
 
 
 def _summaries(document: Document) -> list[str]:
-    """A row a paper; as wide as it is, it reads best on a page turned sideways."""
+    """A row a paper, wide enough for a page turned sideways."""
     rows = []
     for summary in document.summaries:
         said = [*map(str, summary.results), *(["see paper"] if summary.blocked else [])]
-        results = r" \newline ".join(latex(plain(result)) for result in said) or "--"
+        results = r" \newline ".join(f"\\textbullet~{latex(plain(result))}" for result in said) or "--"
         rows.append((summary.key, [*(_silent(shown(summary.cells[field])) for field in SUMMARY_FIELDS), results]))
-    return ["% best within \\begin{landscape} of \\usepackage{pdflscape}", *_longtable(document, [*SUMMARY_FIELDS.values(), "Results"], rows)]
+    return ["% best within \\begin{landscape} of \\usepackage{pdflscape}", *_longtable(document, [*SUMMARY_FIELDS.values(), "Results"], rows, WIDTHS)]
 
 
 def _silent(text: str) -> str:
     return latex(ABSENT.get(text, text))
 
 
-def _longtable(document: Document, names_of_columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """A long table of papers by columns; the cells are LaTeX already."""
-    width = (0.88 - 0.025 * len(names_of_columns)) / max(len(names_of_columns), 1)  # what the gaps between columns leave
-    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{width:.3f}\\linewidth}}" for _ in names_of_columns)
+def _longtable(document: Document, names_of_columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]], widths: Sequence[float] = ()) -> list[str]:
+    """A long table of papers by columns, equally wide or in these proportions; the cells are LaTeX already."""
+    shares = widths or [1] * len(names_of_columns)
+    room = 0.88 - 0.025 * len(names_of_columns)  # what the gaps between columns leave
+    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{room * share / sum(shares):.3f}\\linewidth}}" for share in shares)
     head = " & ".join(["Paper", *(latex(name) for name in names_of_columns)])
     lines = [
         "% needs \\usepackage{booktabs,longtable,array}",

@@ -1,6 +1,7 @@
 """Papers → a summary each: problem, approach, contribution, data, limitations and results, with the sentences that say so."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import BaseModel, Field
@@ -10,6 +11,7 @@ from assistant.cells import (
     FORM,
     CellReply,
     Fault,
+    Value,
     cell_faults,
     label_faults,
     mark_problem,
@@ -109,9 +111,15 @@ def _coverage(papers: Sequence[Paper], summaries: dict[str, Summary]) -> tuple[C
         summary = summaries.get(paper.key)
         used = [name for field, name in SUMMARY_FIELDS.items() if summary and summary.cells[field].status in {"stated", "absent"}]
         used += ["Results"] if summary and summary.results else []
-        silent = "its abstract states nothing that a summary asks for" if summary else "not read yet, or its reply could not be used"
-        sheet.append(Coverage(paper.key, tuple(used), "" if used else silent))
+        sheet.append(Coverage(paper.key, tuple(used), "" if used else _left_out(summary)))
     return tuple(sheet)
+
+
+def _left_out(summary: Summary | None) -> str:
+    if summary is None:
+        return "not read yet, or its reply could not be used"
+    stopped = summary.blocked or any(cell.marks for cell in summary.cells.values())
+    return "nothing that the reply said of it could stand" if stopped else "its abstract states nothing that a summary asks for"
 
 
 def _report(summaries: Sequence[Summary], failed: Sequence[str]) -> Report:
@@ -149,6 +157,7 @@ def _faults(reply: PackReply, evidence: Evidence) -> list[str]:
     """What must be mended in a reply: papers and fields left out, and whatever a rule stops."""
     given = {paper.paper: paper for paper in reply.papers}
     said = [f"paper {number} was not shown" for number in given if not 1 <= number <= len(evidence.papers)]
+    said += ["a paper stands there twice"] if len(given) < len(reply.papers) else []
     for shown in evidence.papers:
         if shown.number not in given:
             said.append(f"paper {shown.number} was left out")
@@ -167,7 +176,17 @@ def _paper_faults(paper: PaperReply, evidence: Evidence, shown: Shown) -> list[t
 
 def _field_faults(paper: PaperReply, field: Column, evidence: Evidence, shown: Shown) -> list[Fault]:
     cell = paper.cell(field.id)
-    return cell_faults(cell, field, evidence, shown) if cell else [LEFT_OUT]
+    if cell is None:
+        return [LEFT_OUT]
+    said = cell_faults(cell, field, evidence, shown)
+    if cell.status == "stated" and not _is_text(cell.value, field):
+        said.append(Fault(FORM, "the value should be one word of the vocabulary" if field.vocabulary else "the value should be text"))
+    return said
+
+
+def _is_text(value: Value, field: Column) -> bool:
+    words = value if isinstance(value, list) and not field.vocabulary else [value]
+    return bool(words) and all(isinstance(word, str) and word.strip() for word in words)
 
 
 def _result_faults(result: ResultReply, evidence: Evidence, shown: Shown) -> list[Fault]:
@@ -210,7 +229,8 @@ def _cell(paper: PaperReply, field: Column, evidence: Evidence, shown: Shown) ->
     cell = paper.cell(field.id)
     if cell is None:
         return stopped_cell(LEFT_OUT)
-    return read_cell(cell, next(iter(cell_faults(cell, field, evidence, shown)), None), evidence)
+    made = read_cell(cell, next(iter(_field_faults(paper, field, evidence, shown)), None), evidence)
+    return made if made.status == "stated" else replace(made, value=None)
 
 
 def _result(given: ResultReply) -> Result:
@@ -220,7 +240,7 @@ def _result(given: ResultReply) -> Result:
 def _anchored(result: Result, given: ResultReply, evidence: Evidence) -> Result:
     cites = cites_of(label_list(given.sentences), evidence)
     marks = number_marks("; ".join(_parts(result)), " ".join(cite.quote for cite in cites))
-    return Result(result.metric, result.value, result.baseline, result.task, cites, marks)
+    return replace(result, cites=cites, marks=marks)
 
 
 def _parts(result: Result) -> tuple[str, ...]:
