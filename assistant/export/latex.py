@@ -8,7 +8,7 @@ from assistant.export.escape import latex, plain
 from assistant.export.markdown import shown
 
 ABSENT = {"–": "--"}
-WIDTHS = (1, 1.2, 0.5, 0.8, 0.8, 1.7)
+WIDTHS = (1, 1.2, 0.7, 0.8, 0.8, 1.5)
 """How wide the columns of summaries are to one another: a category is a word, results are several lines."""
 
 
