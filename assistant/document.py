@@ -128,6 +128,45 @@ class Row:
     cells: dict[str, Cell]
 
 
+SUMMARY_FIELDS = {
+    "problem": "Problem",
+    "approach": "Approach",
+    "contribution_type": "Contribution",
+    "data": "Data",
+    "limitations": "Limitations",
+}
+"""The fields of a summary, beside its results, and what they are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An outcome that a paper reports, as printed; a part is empty where its sentences do not say it."""
+
+    metric: str
+    value: str
+    baseline: str = ""
+    task: str = ""
+    cites: tuple[Cite, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = f"{self.metric}{': ' if self.metric else ''}{self.value}"
+        return f"{said}{f', against {self.baseline}' if self.baseline else ''}{f'; {self.task}' if self.task else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a paper says of itself: a cell a field of SUMMARY_FIELDS, and the results it reports.
+
+    `blocked` are results that no sentence vouches for: they are left out, and no results is not the same as some blocked.
+    """
+
+    key: str
+    cells: dict[str, Cell]
+    results: tuple[Result, ...] = ()
+    blocked: tuple[Problem, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node of a taxonomy; `parent` is another node's id, or nothing at the top."""
@@ -180,11 +219,12 @@ class Source:
 class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it."""
 
-    task: Literal["ask", "table", "taxonomy", "draft", "check"]
+    task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
     name: str
     sections: tuple[Section, ...] = ()
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     nodes: tuple[Node, ...] = ()
     assignments: tuple[Assignment, ...] = ()
     unassigned: tuple[Unassigned, ...] = ()
@@ -209,15 +249,18 @@ class Document:
     def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""
         filed = {one.key for one in self.assignments} | {one.key for one in self.unassigned}
-        return frozenset(self.cited()) | {row.key for row in self.rows} | filed
+        return frozenset(self.cited()) | {row.key for row in self.rows} | {one.key for one in self.summaries} | filed
 
     def cites(self) -> Iterable[Cite]:
-        """Every citation of statements, cells and assignments."""
+        """Every citation of statements, cells, results and assignments."""
         for statement in self.statements:
             yield from statement.cites
-        for row in self.rows:
-            for cell in row.cells.values():
+        for cells in (*(row.cells for row in self.rows), *(one.cells for one in self.summaries)):
+            for cell in cells.values():
                 yield from cell.cites
+        for summary in self.summaries:
+            for result in summary.results:
+                yield from result.cites
         for assignment in self.assignments:
             yield from assignment.cites
 
@@ -235,6 +278,14 @@ class Document:
             ),
             rows=tuple(
                 replace(row, cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in row.cells.items()}) for row in self.rows
+            ),
+            summaries=tuple(
+                replace(
+                    summary,
+                    cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in summary.cells.items()},
+                    results=tuple(replace(one, cites=cites(one.cites)) for one in summary.results),
+                )
+                for summary in self.summaries
             ),
             assignments=tuple(
                 replace(one, key=names.get(one.key, one.key), cites=cites(one.cites)) for one in self.assignments
@@ -263,10 +314,18 @@ class Document:
             cites, lost = moved(one.cites, one.raw)
             return replace(one, cites=cites, marks=(*one.marks, SOURCE_CHANGED) if lost else one.marks)
 
+        def result(one: Result) -> Result:
+            cites, lost = moved(one.cites, str(one))
+            return replace(one, cites=cites, marks=(*one.marks, SOURCE_CHANGED) if lost else one.marks)
+
         whole = replace(
             self,
             sections=tuple(replace(section, statements=tuple(map(statement, section.statements))) for section in self.sections),
             rows=tuple(replace(row, cells={name: cell(one) for name, one in row.cells.items()}) for row in self.rows),
+            summaries=tuple(
+                replace(one, cells={name: cell(of) for name, of in one.cells.items()}, results=tuple(map(result, one.results)))
+                for one in self.summaries
+            ),
             assignments=tuple(replace(one, cites=moved(one.cites, one.key)[0]) for one in self.assignments),
         )
         return replace(whole, report=replace(whole.report, marked=(*whole.report.marked, *changed))) if changed else whole

@@ -64,7 +64,7 @@ def judged(statement: Statement, evidence: Evidence) -> Statement:
     found = [
         *number_problems(statement.text, statement.cites, evidence),
         *(attribution_problems(statement, evidence) if compared else ()),
-        *paper_problems(statement, evidence),
+        *paper_problems(statement.text, statement.cites, evidence),
         *(polarity_problems(statement) if compared else ()),
     ]
     return replace(statement, problems=tuple(found), unchecked=() if compared else ("R6", "R11"))
@@ -127,16 +127,16 @@ def attribution_problems(statement: Statement, evidence: Evidence) -> list[Probl
     return [Problem(statement.text, "R6", f"{says}, and {verdict.better.share:.0%} with {better}" if verdict.better else says, better)]
 
 
-def paper_problems(statement: Statement, evidence: Evidence) -> list[Problem]:
+def paper_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
     """Cited papers that are retracted, withdrawn or superseded (R10), or whose text reads like an instruction to a model."""
     found = []
-    for key in dict.fromkeys(cite.key for cite in statement.cites):
+    for key in dict.fromkeys(cite.key for cite in cites):
         shown = evidence.shown(key)
         if shown is None:
             continue
-        found += [Problem(statement.text, "R10", f"{key}: {notice}") for notice in notices(shown)]
+        found += [Problem(text, "R10", f"{key}: {notice}") for notice in notices(shown)]
         if shown.is_suspicious:
-            found.append(Problem(statement.text, SUSPICIOUS, f"{key} holds text that reads like an instruction to a model: “{shown.instruction}”"))
+            found.append(Problem(text, SUSPICIOUS, f"{key} holds text that reads like an instruction to a model: “{shown.instruction}”"))
     return found
 
 

@@ -4,19 +4,33 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from assistant.document import Assignment, Cell, Cite, Problem, Statement
+from assistant.document import Assignment, Cell, Cite, Problem, Result, Statement, Summary
 
 Fields = dict[str, object]
 
 
-def dump(value: Cell | Statement | list[Assignment] | list[Statement] | list[Problem]) -> str:
+def dump(value: Cell | Statement | Summary | list[Assignment] | list[Statement] | list[Problem]) -> str:
     """The JSON that the library keeps."""
     return json.dumps([asdict(one) for one in value] if isinstance(value, list) else asdict(value), ensure_ascii=False)
 
 
 def cell(data: str) -> Cell:
     """A stored cell."""
+    return _cell(json.loads(data))
+
+
+def summary(data: str, key: str) -> Summary:
+    """A stored summary, of the paper that has this key now."""
     fields = json.loads(data)
+    return Summary(
+        key,
+        {name: _cell(one) for name, one in fields["cells"].items()},
+        tuple(Result(**{**one, "cites": _cites(one["cites"]), "marks": tuple(one["marks"])}) for one in fields["results"]),
+        tuple(Problem(**one) for one in fields["blocked"]),
+    )
+
+
+def _cell(fields: dict[str, Any]) -> Cell:
     value = tuple(fields["value"]) if isinstance(fields["value"], list) else fields["value"]
     return Cell(**{**fields, "value": value, "cites": _cites(fields["cites"]), "marks": tuple(fields["marks"])})
 

@@ -18,6 +18,8 @@ from assistant.settings import Settings, read_settings
 from store.errors import StoreError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from store.embedding import Embedder
     from store.library import Library
 
@@ -44,6 +46,7 @@ MODULES = {
     "index": "library",
     "embedder": "library",
     "ask": "tasks",
+    "summarize": "summaries",
     "table": "tasks",
     "taxonomy": "tasks",
     "draft": "tasks",
@@ -98,6 +101,7 @@ SUMMARIES = {
     "index": "bring the vector index up to date",
     "embedder": "set up the embedder",
     "ask": "ask a question; every sentence of the answer points at its source",
+    "summarize": "what each paper says of itself: problem, approach, data, results, limits",
     "table": "papers by columns, each cell with the sentence it rests on",
     "taxonomy": "a tree of the papers, each filed with its sentence",
     "draft": "related work: a plan to edit, then text",
@@ -214,7 +218,6 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> No
     `columns` are names with how they are set: "whole" is never cut, "rest" takes what room is left and is cut, a number
     is the most characters shown; anything else is folded.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -227,8 +230,14 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> No
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140"))
-    Console(width=width, highlight=False).print(table)
+    console().print(table)
+
+
+def console() -> "Console":
+    """Standard output as wide as the terminal, or as COLUMNS says where there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140")), highlight=False)
 
 
 @contextmanager

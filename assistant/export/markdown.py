@@ -2,17 +2,22 @@
 
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, Cell, Cite, Document, Report, Section, Statement
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
 from assistant.export import names
 from assistant.export.escape import markdown, plain
 
 ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
 LEGEND = "– is not stated in the abstract; none: the paper says there is none; see paper: it has it, the abstract does not say what."
 
+STATUSES_EXPLAINED = (
+    "*not stated*: the abstract is silent; *absent*: the paper says there is none; *full text needed*: the paper has it, "
+    "or a model said so and no sentence of the abstract vouches for it."
+)
+
 
 def write(document: Document) -> str:
     """The document with what it rests on, its coverage and its checks."""
-    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked}[document.task](document)
+    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked, "summarize": _summaries}[document.task](document)
     parts = [*body, *_coverage(document), *_report(document)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -120,8 +125,11 @@ def shown(cell: Cell | None) -> str:
 
 
 def _cell(cell: Cell | None) -> str:
-    mark = f" ({', '.join(mark.partition(':')[0] for mark in cell.marks)}!)" if cell and cell.marks else ""
-    return markdown(shown(cell)) + mark
+    return markdown(shown(cell)) + _marks(cell.marks if cell else ())
+
+
+def _marks(marks: Sequence[str]) -> str:
+    return f" ({', '.join(mark.partition(':')[0] for mark in marks)}!)" if marks else ""
 
 
 def _taxonomy(document: Document) -> list[str]:
@@ -143,6 +151,38 @@ def _taxonomy(document: Document) -> list[str]:
     if document.unassigned:
         lines += ["## Unassigned", "", *(f"- @{one.key}: {markdown(one.reason)}" for one in document.unassigned), ""]
     return lines
+
+
+def _summaries(document: Document) -> list[str]:
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    for summary in document.summaries:
+        source = document.sources.get(summary.key)
+        lines += [f"## {markdown(plain(source.title) if source and source.title else summary.key)}", ""]
+        lines += [f"{markdown(names.byline(source))} [@{summary.key}]" if source else f"@{summary.key}", ""]
+        for field, name in SUMMARY_FIELDS.items():
+            cell = summary.cells[field]
+            lines.append(f"- **{name}**: {markdown(told(cell))}{_marks(cell.marks)}")
+            lines += [f"    - {_quoted(cite)}" for cite in cell.cites]
+        lines += [*_results(summary), ""]
+    return [*lines, STATUSES_EXPLAINED, ""] if document.summaries else [*lines, "No paper has a summary yet.", ""]
+
+
+def _results(summary: Summary) -> list[str]:
+    lines = [f"- **Results**: {stopped_results(summary) or ('' if summary.results else 'not stated')}".rstrip()]
+    for result in summary.results:
+        lines.append(f"    - {markdown(plain(str(result)))}{_marks(result.marks)}")
+        lines += [f"        - {_quoted(cite)}" for cite in result.cites]
+    return lines
+
+
+def told(cell: Cell) -> str:
+    """A cell of a summary as one text: what it says, or which kind of no."""
+    return shown(cell) if cell.status == "stated" else cell.status
+
+
+def stopped_results(summary: Summary) -> str:
+    """What stands for results that no sentence vouches for, so that they are not taken for none."""
+    return f"full text needed for {len(summary.blocked)} that a rule stopped, see the report" if summary.blocked else ""
 
 
 def _coverage(document: Document) -> list[str]:

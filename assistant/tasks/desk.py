@@ -80,7 +80,7 @@ class Desk:
         A reply that cannot be used fails its pack alone. A refused key or a spent budget is raised when what came
         before it is kept.
         """
-        jobs = [gathered(self.library, pack) for pack in packs(papers)]
+        jobs = [gathered(self.library, pack) for pack in packs(papers, self._is_suspicious)]
         failed: list[str] = []
         last: GatewayError | None = None
         for done, (evidence, outcome) in enumerate(self.structured_all(jobs, asked), 1):
@@ -93,6 +93,9 @@ class Desk:
         if isinstance(last, BudgetReached | KeyOrQuota):
             raise last
         return failed
+
+    def _is_suspicious(self, paper: Paper) -> bool:
+        return gathered(self.library, [paper]).papers[0].is_suspicious
 
     def finished(self, document: Document) -> Document:
         """The document with its sources from the library, and what this run asked and paid."""
@@ -127,10 +130,15 @@ def with_sources(library: Library, document: Document) -> Document:
     return with_verdicts(library, replace(present, sources=sources(library, present.mentioned())))
 
 
-def packs(papers: Sequence[Paper], size: int = PACK) -> list[tuple[Paper, ...]]:
-    """The papers in packs, in order of key."""
+def packs(papers: Sequence[Paper], is_suspicious: Callable[[Paper], bool], size: int = PACK) -> list[tuple[Paper, ...]]:
+    """The papers in packs, in order of key; a paper whose text reads like an instruction is read alone, last.
+
+    So the packs of the others are what they would be without it, to the byte.
+    """
     ordered = sorted(papers, key=lambda paper: paper.key)
-    return [tuple(ordered[start : start + size]) for start in range(0, len(ordered), size)]
+    alone = [paper for paper in ordered if is_suspicious(paper)]
+    together = [paper for paper in ordered if paper not in alone]
+    return [*(tuple(together[start : start + size]) for start in range(0, len(together), size)), *((paper,) for paper in alone)]
 
 
 def label_for(task: str, step: str, subject: str) -> str:

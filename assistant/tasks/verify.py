@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from assistant.document import Cell, Cite, Document, Problem, Statement
+from assistant.document import SUMMARY_FIELDS, Cell, Cite, Document, Problem, Result, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
 from assistant.gateway import Check, Request
 from assistant.quotes import folded
@@ -131,21 +131,39 @@ def with_verdicts(library: Library, document: Document) -> Document:
         found.extend(problems)
         return replace(one, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
 
+    def result(key: str, one: Result) -> Result:
+        reply = verdict(_of_result(one))
+        if reply is None:
+            return one
+        problems = _problems(f"{key}, result: {one}", reply)
+        found.extend(problems)
+        return replace(one, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
+
     questions = {column.id: column.question for column in document.columns}
     seen = replace(
         document,
         sections=tuple(replace(section, statements=tuple(map(statement, section.statements))) for section in document.sections),
         rows=tuple(replace(row, cells={name: cell(questions.get(name, name), one) for name, one in row.cells.items()}) for row in document.rows),
+        summaries=tuple(
+            replace(
+                one,
+                cells={name: cell(f"{SUMMARY_FIELDS[name]}:", of) for name, of in one.cells.items()},
+                results=tuple(result(one.key, of) for of in one.results),
+            )
+            for one in document.summaries
+        ),
     )
     report = replace(document.report, checked_by_model=judged, marked=(*document.report.marked, *found))
     return replace(seen, report=report)
 
 
 def claims(document: Document) -> Iterator[Claim]:
-    """Each statement and each filled cell of a document that cites something."""
+    """Each statement, filled cell and result of a document that cites something."""
     every = [_of_statement(statement) for statement in document.statements]
     questions = {column.id: column.question for column in document.columns}
     every += [_of_cell(questions.get(name, name), cell) for row in document.rows for name, cell in row.cells.items()]
+    every += [_of_cell(f"{SUMMARY_FIELDS[name]}:", cell) for one in document.summaries for name, cell in one.cells.items()]
+    every += [_of_result(result) for one in document.summaries for result in one.results]
     return (claim for claim in every if claim.cites)
 
 
@@ -157,6 +175,10 @@ def _of_cell(question: str, cell: Cell) -> Claim:
     """A cell as a statement: the column's question with the paper's answer."""
     answer = cell.raw if cell.status == "stated" else "There is none."
     return Claim(f"{question} {answer}", cell.cites if cell.status in {"stated", "absent"} else ())
+
+
+def _of_result(result: Result) -> Claim:
+    return Claim(f"Result: {result}", result.cites)
 
 
 def _shown(cites: Sequence[Cite], document: Document) -> list[Quoted]:
