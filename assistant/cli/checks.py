@@ -36,10 +36,10 @@ def check(context: Context, /, file: Path, formats: tuple[str, ...], output: Pat
     with progress("checking") as bar:
         if wanted.verify:
             with desk(context, wanted, keywords_only=True) as at:
-                document = at.finished(task.check(at.library, file.name, given, bar))
+                document = at.finished(task.check(at.library, f"check of {file.name}", given, bar))
         else:
             library = context.library(keywords_only=True)
-            document = with_sources(library, task.check(library, file.name, given, bar))
+            document = with_sources(library, task.check(library, f"check of {file.name}", given, bar))
     if as_json:
         print_json(document_json(document))
     else:

@@ -50,7 +50,7 @@ def _draft(document: Document) -> list[str]:
 
 def _checked(document: Document) -> list[str]:
     """Each statement of a file with its verdict, the reasons, and the sentences it can rest on."""
-    lines = [f"# Check of {markdown(document.name)}", "", *_warning(document)]
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     for number, statement in enumerate(document.statements, 1):
         lines.append(f"{number}. **{verdict(statement)}** {markdown(statement.text)}")
         lines += [f"    - {problem.rule}: {markdown(problem.reason)}" for problem in (*statement.blocked, *statement.problems)]
