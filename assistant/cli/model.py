@@ -13,7 +13,7 @@ from assistant.cli.base import Context, note
 from assistant.document import NOTE_WARNING, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
 from assistant.export.markdown import summary
-from assistant.gateway import Gateway, Usage, open_gateway
+from assistant.gateway import Gateway, Price, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
 from assistant.tasks.desk import Desk
 from store.library import Library
@@ -90,11 +90,24 @@ def gateway_for(library: Library, settings: Settings, wanted: Asking) -> Gateway
         deadline_s=settings.model_deadline_s,
         ledger=None if wanted.replay else library.folder / LEDGER,
         budget_usd=settings.budget_usd or None,
+        budget_tokens=settings.budget_tokens or None,
+        own_price=_own_price(settings),
+        notice=note,
         record=wanted.record,
         replay=wanted.replay,
         again=wanted.again,
         concurrency=settings.model_concurrency,
     )
+
+
+def _own_price(settings: Settings) -> Price | None:
+    """What the settings say that the model costs; one half of it says nothing."""
+    read, written = settings.model_price_in, settings.model_price_out
+    if read is None and written is None:
+        return None
+    if read is None or written is None:
+        raise SettingsError("model.price_in and model.price_out go together: set both, 0 for what is free")
+    return Price(read, written)
 
 
 def _confirm_address(settings: Settings) -> None:
@@ -116,7 +129,7 @@ def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int,
     if wanted.replay or calls <= FEW_CALLS:
         return
     cost = gateway.price(Usage(characters // 4, tokens_out))
-    money = "price unknown" if cost is None else f"about {cost:.2f} US dollars"
+    money = "price unknown" if cost is None else f"about {cost:.2f} US dollars" if not 0 < cost < 0.01 else "less than 0.01 US dollars"
     price = f"about {calls} calls, {characters // 4:,} tokens in, {tokens_out:,} out, {money}"
     if wanted.yes:
         note(price)
@@ -146,4 +159,5 @@ def say_report(document: Document) -> None:
         note(NOTE_WARNING)
     if report.model_calls:
         cost = "cost unknown" if document.cost_usd is None else f"{document.cost_usd:.4f} US dollars"
-        note(f"{report.model_calls} model calls, {document.tokens_in} tokens in, {document.tokens_out} out, {cost}")
+        read, written = ("unknown" if tokens is None else str(tokens) for tokens in (document.tokens_in, document.tokens_out))
+        note(f"{report.model_calls} model calls, {read} tokens in, {written} out, {cost}")
