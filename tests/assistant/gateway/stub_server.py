@@ -1,6 +1,8 @@
 """A loopback server that speaks the chat completions dialect and misbehaves as it is told."""
 
 import json
+import socket
+import struct
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -177,7 +179,11 @@ def closed(handler: Handler) -> None:
     handler.close_connection = True
 
 
-reset = closed
+def reset(handler: Handler) -> None:
+    """A reset in place of a reply: what was sent is not even read to the end."""
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.connection.close()
+    handler.close_connection = True
 
 
 def short_body(handler: Handler) -> None:
@@ -217,3 +223,10 @@ def error_event(code: str = "server_error") -> str:
     return data({"error": {"message": "no more", "type": code, "code": code}})
 
 
+
+
+TOOL = [{"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+
+
+def usage(read: object, written: object) -> dict[str, object]:
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": 14}
