@@ -94,14 +94,15 @@ def cost(context: Context, /, as_json: bool) -> None:
 
 
 def _cost_row(row: "Spent") -> list[str]:
-    read, written = (_sum(value, row.uncounted, ",") for value in (row.tokens_in, row.tokens_out))
-    return [row.day, row.task, row.model, str(row.calls), read, written, _sum(row.cost, row.unknown, ".4f")]
+    from assistant.cli.model import dollars
+
+    read, written = (_sum(None if value is None else f"{value:,}", row.uncounted) for value in (row.tokens_in, row.tokens_out))
+    return [row.day, row.task, row.model, str(row.calls), read, written, _sum(None if row.cost is None else dollars(row.cost), row.unknown)]
 
 
-def _sum(known: float | None, unknown: int, style: str) -> str:
+def _sum(known: str | None, unknown: int) -> str:
     """A sum as it is: what is known, and of how many calls it is not."""
-    parts = [] if known is None else [f"{known:{style}}"]
-    return " + ".join([*parts, *([f"{unknown} unknown"] if unknown else [])]) or "0"
+    return " + ".join([*([] if known is None else [known]), *([f"{unknown} unknown"] if unknown else [])]) or "0"
 
 
 @click.command()

@@ -139,6 +139,11 @@ def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int,
         raise UsageError(f"{price}; add --yes to go on")
 
 
+def dollars(cost: float) -> str:
+    """An amount as it is shown; what is known to be little never looks like nothing."""
+    return f"{cost:.4f}" if cost >= 0.0001 or not cost else "less than 0.0001"
+
+
 def cited(statement: Statement) -> str:
     """A statement as the terminal shows it, its citations behind it."""
     places = ", ".join(f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}" for cite in statement.cites)
@@ -158,6 +163,6 @@ def say_report(document: Document) -> None:
     if document.rests_on_notes():
         note(NOTE_WARNING)
     if report.model_calls:
-        cost = "cost unknown" if document.cost_usd is None else f"{document.cost_usd:.4f} US dollars"
+        cost = "cost unknown" if document.cost_usd is None else f"{dollars(document.cost_usd)} US dollars"
         read, written = ("unknown" if tokens is None else str(tokens) for tokens in (document.tokens_in, document.tokens_out))
         note(f"{report.model_calls} model calls, {read} tokens in, {written} out, {cost}")

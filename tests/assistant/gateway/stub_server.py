@@ -57,12 +57,14 @@ class _Quiet(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     owner: Stub
+    asked: dict[str, Any]
 
     def log_message(self, format: str, *args: object) -> None:
         pass
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked = body
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.owner.seen.append({"body": body, "key": headers.get("authorization", ""), "headers": headers, "path": self.path})
         number = min(len(self.owner.seen), len(self.owner.script))
