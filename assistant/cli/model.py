@@ -15,7 +15,7 @@ from assistant.document import NOTE_WARNING, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
 from assistant.export import written
 from assistant.export.markdown import summary
-from assistant.gateway import Gateway, Usage, open_gateway
+from assistant.gateway import Gateway, Price, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
 from assistant.tasks.desk import PACK, Desk
 from store.library import Library
@@ -114,11 +114,24 @@ def gateway_for(library: Library, settings: Settings, wanted: Asking) -> Gateway
         deadline_s=settings.model_deadline_s,
         ledger=None if wanted.replay else library.folder / LEDGER,
         budget_usd=settings.budget_usd or None,
+        budget_tokens=settings.budget_tokens or None,
+        own_price=_own_price(settings),
+        notice=note,
         record=wanted.record,
         replay=wanted.replay,
         again=wanted.again,
         concurrency=settings.model_concurrency,
     )
+
+
+def _own_price(settings: Settings) -> Price | None:
+    """What the settings say that the model costs; one half of it says nothing."""
+    read, written = settings.model_price_in, settings.model_price_out
+    if read is None and written is None:
+        return None
+    if read is None or written is None:
+        raise SettingsError("model.price_in and model.price_out go together: set both, 0 for what is free")
+    return Price(read, written)
 
 
 def _confirm_address(settings: Settings) -> None:
@@ -140,7 +153,7 @@ def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int,
     if wanted.replay or calls <= FEW_CALLS:
         return
     cost = gateway.price(Usage(characters // 4, tokens_out))
-    money = "price unknown" if cost is None else f"about {cost:.2f} US dollars"
+    money = "price unknown" if cost is None else f"about {cost:.2f} US dollars" if not 0 < cost < 0.01 else "less than 0.01 US dollars"
     price = f"about {calls} calls, {characters // 4:,} tokens in, {tokens_out:,} out, {money}"
     if wanted.yes:
         note(price)
@@ -155,6 +168,11 @@ def say_price(at: Desk, wanted: Asking, papers: Sequence[Paper], each: int, more
     calls = -(-len(papers) // PACK) + more
     characters = (1 + more) * sum(len(paper.abstract) for paper in papers) + WORDING * calls
     confirm_price(at.gateway, wanted, calls, characters, each * len(papers) + LONG_REPLY * more)
+
+
+def dollars(cost: float) -> str:
+    """An amount as it is shown; what is known to be little never looks like nothing."""
+    return f"{cost:.4f}" if cost >= 0.0001 or not cost else "less than 0.0001"
 
 
 def cited(statement: Statement) -> str:
@@ -176,8 +194,9 @@ def say_report(document: Document, *, problems: bool = True) -> None:
     if document.rests_on_notes():
         note(NOTE_WARNING)
     if report.model_calls:
-        cost = "cost unknown" if document.cost_usd is None else f"{document.cost_usd:.4f} US dollars"
-        note(f"{report.model_calls} model calls, {document.tokens_in} tokens in, {document.tokens_out} out, {cost}")
+        cost = "cost unknown" if document.cost_usd is None else f"{dollars(document.cost_usd)} US dollars"
+        read, wrote = ("unknown" if tokens is None else str(tokens) for tokens in (document.tokens_in, document.tokens_out))
+        note(f"{report.model_calls} model calls, {read} tokens in, {wrote} out, {cost}")
 
 
 def ended(document: Document) -> None:

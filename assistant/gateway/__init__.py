@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, NoModel, ReplyUnusable, UsageError
-from assistant.gateway.message import Message, Model, Reply, Request, Usage, particulars, total
+from assistant.gateway.message import Message, Model, Price, Reply, Request, Usage, particulars, total
 from assistant.gateway.structured import Again, Check, Parsed, structured
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assistant.gateway.ledger import Metered
     from assistant.gateway.provider import LiteLLM
 
-__all__ = ["Again", "Check", "Gateway", "Message", "Parsed", "Reply", "Request", "Usage", "open_gateway"]
+__all__ = ["Again", "Check", "Gateway", "Message", "Parsed", "Price", "Reply", "Request", "Usage", "open_gateway"]
 
 T = TypeVar("T", bound="BaseModel")
 J = TypeVar("J")
@@ -248,10 +248,17 @@ def open_gateway(
     budget_usd: float | None,
     record: Path | None,
     replay: Path | None,
+    budget_tokens: int | None = None,
+    own_price: Price | None = None,
     again: bool = False,
     concurrency: int = 8,
+    notice: Callable[[str], None] = lambda line: None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Gateway:
-    """A gateway to the configured model, or to a folder of recordings; nothing is connected yet."""
+    """A gateway to the configured model, or to a folder of recordings; nothing is connected yet.
+
+    `own_price` comes before the list price. `notice` is given a line for the person, from the gateway's own thread.
+    """
     from assistant.gateway.recording import Recorded, Replayed
 
     if replay is not None:
@@ -263,13 +270,15 @@ def open_gateway(
     from assistant.gateway.provider import LiteLLM
     from assistant.gateway.retrying import Retrying
 
-    provider = LiteLLM(model, api_base=api_base, api_key=api_key, deadline_s=deadline_s)
-    layers: Model = Retrying(provider)
+    provider = LiteLLM(model, api_base=api_base, api_key=api_key, deadline_s=deadline_s, own_price=own_price)
+    layers: Model = Retrying(provider, sleep=sleep)
     metered = None
     if ledger is not None:
+        from assistant.gateway.budget import Budget
         from assistant.gateway.ledger import Ledger, Metered
 
-        layers = metered = Metered(layers, Ledger(ledger), budget_usd=budget_usd, again=again)
+        budget = Budget(usd=budget_usd, tokens=budget_tokens, price=provider.price, notice=notice)
+        layers = metered = Metered(layers, Ledger(ledger), budget=budget, again=again)
     if record is not None:
         layers = Recorded(layers, record)
     return Gateway(layers, metered=metered, provider=provider, concurrency=concurrency)

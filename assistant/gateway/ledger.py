@@ -11,14 +11,17 @@ import json
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from assistant.errors import AssistantError, BudgetReached, OutputError, ReplyUnusable
+from assistant.errors import AssistantError, OutputError, ReplyUnusable
+from assistant.gateway.budget import Budget
 from assistant.gateway.message import FILTERED, REFUSAL, Model, Reply, Request, Usage, particulars
+
+N = TypeVar("N", int, float)
 
 # Before 3.51.3 two connections that write and checkpoint at once can damage a database in WAL mode.
 _WAL_IS_SAFE: Final = (3, 51, 3)
@@ -49,14 +52,17 @@ CREATE INDEX IF NOT EXISTS call_by_question ON call (question, sample);
 """
 _SUMMARY: Final = """
 SELECT task, model, substr(started, 1, 10) AS day, count(*), sum(tokens_in), sum(tokens_out), sum(cost),
-       count(*) - count(cost)
+       count(*) - count(cost), count(*) - count(tokens_in)
 FROM call WHERE state <> 'failed' GROUP BY task, model, day ORDER BY day, task, model
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one task spent with one model on one day; `unknown` calls are in no sum, and None is no known one at all."""
+    """What one task spent with one model on one day.
+
+    `unknown` calls are not in `cost`, `uncounted` ones not in the tokens; a sum is None where there is nothing known to add.
+    """
 
     task: str
     model: str
@@ -66,6 +72,7 @@ class Spent:
     tokens_out: int | None
     cost: float | None
     unknown: int
+    uncounted: int
 
 
 class Ledger:
@@ -163,15 +170,12 @@ class Ledger:
 class Metered:
     """Another model whose every call is in the ledger, and which stops at the budget of this run."""
 
-    def __init__(self, inner: Model, ledger: Ledger, *, budget_usd: float | None = None, again: bool = False) -> None:
+    def __init__(self, inner: Model, ledger: Ledger, *, budget: Budget | None = None, again: bool = False) -> None:
         self.name = inner.name
         self._inner = inner
         self._ledger = ledger
-        self._budget_usd = budget_usd
+        self._budget = budget or Budget()
         self._again = again
-        self._spent = 0.0
-        self._dearest = 0.0
-        self._out = 0
         # The same question asked twice at once is paid once: the second waits for the row of the first.
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -182,7 +186,7 @@ class Metered:
             if known is not None:
                 return known
             with self._claimed(asked) as row:
-                return self._kept(row, await self._inner.complete(asked))
+                return self._kept(row, asked, await self._inner.complete(asked))
 
     async def stream(self, request: Request) -> AsyncIterator[str | Reply]:
         """The reply of the ledger in one piece, or the pieces of a new one."""
@@ -194,7 +198,7 @@ class Metered:
                 return
             with self._claimed(asked) as row:
                 async for piece in self._inner.stream(asked):
-                    yield self._kept(row, piece) if isinstance(piece, Reply) else piece
+                    yield self._kept(row, asked, piece) if isinstance(piece, Reply) else piece
 
     def disown(self, request: Request) -> None:
         """Let a rerun ask this again, because the reply did not fit."""
@@ -216,41 +220,46 @@ class Metered:
 
     @contextlib.contextmanager
     def _claimed(self, request: Request) -> Iterator[int]:
-        self._refuse_above_budget()
-        row = self._ledger.claim(request, self.name)
-        self._out += 1
+        share = self._budget.reserve(request)
         try:
-            yield row
+            row = self._ledger.claim(request, self.name)
+            with self._settled(row, request):
+                yield row
+        finally:
+            self._budget.release(share)
+
+    @contextlib.contextmanager
+    def _settled(self, row: int, request: Request) -> Iterator[None]:
+        try:
+            yield
         except ReplyUnusable as error:
             reply = particulars(error).reply
             refused = reply is not None and reply.finish in (REFUSAL, FILTERED)
-            self._count(reply)
+            self._budget.count(request, reply)
             self._ledger.settle(row, "refused" if refused else "malformed", reply, str(error))
             raise
         except AssistantError as error:
             self._ledger.settle(row, "failed", None, str(error))
             raise
-        finally:
-            self._out -= 1
 
-    def _kept(self, row: int, reply: Reply) -> Reply:
+    def _kept(self, row: int, request: Request, reply: Reply) -> Reply:
         self._ledger.settle(row, "done", reply)
-        self._count(reply)
+        self._budget.count(request, reply)
         return reply
 
-    def _count(self, reply: Reply | None) -> None:
-        cost = (reply.cost if reply else None) or 0.0
-        self._spent += cost
-        self._dearest = max(self._dearest, cost)
 
-    def _refuse_above_budget(self) -> None:
-        # Calls on their way have no price yet; each may be as dear as the dearest so far.
-        expected = self._spent + self._out * self._dearest
-        if self._budget_usd is not None and expected >= self._budget_usd:
-            raise BudgetReached(
-                f"The budget of ${self._budget_usd:g} (budget.usd) is spent: ${self._spent:.4f} in this run; what is "
-                "done is kept, and the same command goes on from there"
-            )
+def whole(rows: Iterable[Spent]) -> Spent:
+    """All of them as one, with what is unknown still apart from the sums."""
+    every = list(rows)
+    read, written = _known(row.tokens_in for row in every), _known(row.tokens_out for row in every)
+    cost, unknown = _known(row.cost for row in every), sum(row.unknown for row in every)
+    calls, uncounted = sum(row.calls for row in every), sum(row.uncounted for row in every)
+    return Spent("", "", "in all", calls, read, written, cost, unknown, uncounted)
+
+
+def _known(values: Iterable[N | None]) -> N | None:
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def _question(request: Request, model: str) -> str:

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from assistant.errors import ReplyUnusable
 
@@ -17,6 +17,8 @@ Role = Literal["system", "user", "assistant"]
 
 # Far above any review section, far below what a runaway server could fill a disk with.
 LONGEST_REPLY = 2_000_000
+# Of what a provider says about a failure: enough to know what it is about, on one line.
+LONGEST_SAID = 300
 
 WHOLE = "stop"
 REFUSAL = "refusal"
@@ -29,6 +31,7 @@ _ENDED_BADLY = {
     REFUSAL: "is a refusal: {text}",
     BROKEN_OFF: "broke off before its end",
 }
+_TOOLS = frozenset({"tool_calls", "function_call"})
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -73,6 +76,13 @@ class Usage:
 
     input: int | None
     output: int | None
+
+
+class Price(NamedTuple):
+    """US dollars for a million tokens read and written."""
+
+    input: float
+    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +135,24 @@ def usable(reply: Reply) -> Reply:
     """The reply itself if it is whole; otherwise ReplyUnusable, which still carries it."""
     reason = _ENDED_BADLY.get(reply.finish)
     if reason is None and not reply.text.strip():
-        reason = "is empty"
+        reason = "calls a tool, though none was offered" if reply.finish in _TOOLS else "is empty"
     if reason is None and len(reply.text) > LONGEST_REPLY:
         reason = f"has more than {LONGEST_REPLY:,} characters"
     if reason is None:
         return reply
-    said = reason.format(text=reply.text[:200])
+    said = reason.format(text=one_line(reply.text, 200))
     raise ReplyUnusable(f"The reply of {reply.model} {said}") from Particulars(reply=reply)
 
 
 def sendable(text: str) -> str:
     """The text with NULs and lone surrogates, which no file or database takes, made visible as U+FFFD."""
     return _UNSENDABLE.sub("�", text)
+
+
+def one_line(text: str, longest: int) -> str:
+    """The text on one line, cut to so many characters, and fit for any file."""
+    line = " ".join(sendable(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def total(usages: Iterable[Usage]) -> Usage:

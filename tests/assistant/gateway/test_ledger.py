@@ -9,6 +9,7 @@ import pytest
 from conftest import Scripted, reply, request
 
 from assistant.errors import BudgetReached, OutputError, ProviderUnavailable, ReplyUnusable
+from assistant.gateway.budget import Budget
 from assistant.gateway.ledger import Ledger, Metered, Spent
 from assistant.gateway.message import Reply, Request, Usage
 
@@ -135,7 +136,7 @@ def test_the_budget_is_of_this_run(ledger: Ledger) -> None:
     requests = [request(content=str(number)) for number in range(4)]
 
     async def as_far_as_it_goes() -> int:
-        metered, done = Metered(model, ledger, budget_usd=0.04), 0
+        metered, done = Metered(model, ledger, budget=Budget(usd=0.04)), 0
         for each in requests:
             try:
                 await metered.complete(each)
@@ -154,7 +155,7 @@ def test_calls_on_their_way_count_towards_the_budget(ledger: Ledger) -> None:
     model = Scripted(reply(cost=0.02))
 
     async def pool() -> list[Reply | BaseException]:
-        metered = Metered(model, ledger, budget_usd=0.05)
+        metered = Metered(model, ledger, budget=Budget(usd=0.05))
         await metered.complete(request())
         calls = [metered.complete(request(content=str(number))) for number in range(8)]
         return await asyncio.gather(*calls, return_exceptions=True)
@@ -190,8 +191,8 @@ def test_the_summary_never_adds_up_what_is_unknown(ledger: Ledger) -> None:
     for label in ("ask/one", "ask/two", "compare/three"):
         asyncio.run(metered.complete(request(label, content=label)))
     ask, compare = metered.summary()
-    assert ask == Spent("ask", "test/scripted", ask.day, 2, 22, 6, 0.02, 1)
-    assert compare == Spent("compare", "test/scripted", ask.day, 1, None, None, None, 1)
+    assert ask == Spent("ask", "test/scripted", ask.day, 2, 22, 6, 0.02, 1, 0)
+    assert compare == Spent("compare", "test/scripted", ask.day, 1, None, None, None, 1, 1)
 
 
 def test_a_ledger_that_is_no_database_says_so(path: Path) -> None:
