@@ -78,7 +78,8 @@ class Database:
             self.run.execute("COMMIT")
             self._commits += 1
         except BaseException:
-            self.run.execute("ROLLBACK")
+            if self.run.in_transaction:  # Ctrl-C may come just behind the commit
+                self.run.execute("ROLLBACK")
             raise
         finally:
             holder.unlink(missing_ok=True)

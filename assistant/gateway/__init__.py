@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, NoModel, ReplyUnusable, UsageError
-from assistant.gateway.message import Message, Model, Price, Reply, Request, Usage, particulars, total
+from assistant.gateway.message import Message, Model, Price, Reply, Request, Usage, particulars, question_of, total
 from assistant.gateway.structured import Again, Check, Parsed, structured
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ class Gateway:
     def price(self, usage: Usage) -> float | None:
         """What so many tokens would cost in US dollars at list price; None where that is not known, as in a replay."""
         return self._provider.price(usage) if self._provider else None
+
+    def exchange(self, request: Request) -> str:
+        """Names what is asked with a request: the label of its recording, and the question's number in the ledger."""
+        return f"{request.label} {question_of(request, self.name)}"
 
     def complete(self, request: Request) -> Reply:
         """The whole reply to one request."""

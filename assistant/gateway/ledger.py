@@ -10,6 +10,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import zlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from typing import Final, TypeVar
 
 from assistant.errors import AssistantError, OutputError, ReplyUnusable
 from assistant.gateway.budget import Budget
-from assistant.gateway.message import FILTERED, REFUSAL, Model, Reply, Request, Usage, particulars
+from assistant.gateway.message import FILTERED, REFUSAL, Message, Model, Reply, Request, Usage, particulars, question_of
 
 N = TypeVar("N", int, float)
 
@@ -45,7 +46,8 @@ CREATE TABLE IF NOT EXISTS call (
     tokens_out INTEGER,
     cost REAL,
     reply TEXT,
-    error TEXT
+    error TEXT,
+    messages BLOB
 ) STRICT;
 CREATE INDEX IF NOT EXISTS call_by_request ON call (request, state);
 CREATE INDEX IF NOT EXISTS call_by_question ON call (question, sample);
@@ -75,6 +77,17 @@ class Spent:
     uncounted: int
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question to a model as it was sent, and the reply as it came."""
+
+    label: str
+    model: str
+    day: str
+    messages: tuple[Message, ...]
+    reply: str
+
+
 class Ledger:
     """The file of all calls; each method is committed when it returns."""
 
@@ -89,6 +102,8 @@ class Ledger:
             for pragma in (f"journal_mode={journal}", "synchronous=FULL", "busy_timeout=10000", "trusted_schema=OFF"):
                 self._connection.execute(f"PRAGMA {pragma}")
             self._connection.executescript(_SCHEMA)
+            if "messages" not in {row[1] for row in self._connection.execute("PRAGMA table_info(call)")}:
+                self._connection.execute("ALTER TABLE call ADD COLUMN messages BLOB")  # a ledger of before prompts were kept
 
     def answer(self, request: Request, model: str) -> Reply | None:
         """The reply already paid for, or None."""
@@ -107,13 +122,13 @@ class Ledger:
         """The lowest sample number that was never asked for."""
         query = "SELECT coalesce(max(sample) + 1, 0) FROM call WHERE question = ?"
         with self._committed():
-            return int(self._connection.execute(query, (_question(request, model),)).fetchone()[0])
+            return int(self._connection.execute(query, (question_of(request, model),)).fetchone()[0])
 
     def claim(self, request: Request, model: str) -> int:
         """The number of a new row that says this call is about to be sent."""
         columns = {
             "request": request.fingerprint(model),
-            "question": _question(request, model),
+            "question": question_of(request, model),
             "sample": request.sample,
             "provider": model.partition("/")[0],
             "model": model,
@@ -122,6 +137,7 @@ class Ledger:
             "settings": json.dumps(dict(request.settings), sort_keys=True),
             "state": "sent",
             "started": _now(),
+            "messages": zlib.compress(json.dumps([[one.role, one.content] for one in request.messages]).encode("ascii")),
         }
         marks = ", ".join("?" * len(columns))
         insert = f"INSERT INTO call ({', '.join(columns)}) VALUES ({marks})"
@@ -146,7 +162,14 @@ class Ledger:
             "(SELECT max(id) FROM call WHERE question = ? AND state = 'done')"
         )
         with self._committed():
-            self._connection.execute(update, (_question(request, model),))
+            self._connection.execute(update, (question_of(request, model),))
+
+    def exchanges(self, question: str) -> list[Exchange]:
+        """What was asked and answered with a question's number, the latest first; without the prompt where it was not kept."""
+        query = "SELECT label, model, substr(started, 1, 10), messages, reply FROM call WHERE question = ? AND reply IS NOT NULL ORDER BY id DESC"
+        with self._committed():
+            rows = self._connection.execute(query, (question,)).fetchall()
+        return [Exchange(label, model, day, _messages(kept), reply) for label, model, day, kept, reply in rows]
 
     def summary(self) -> list[Spent]:
         """What was spent, by day, task and model."""
@@ -214,7 +237,7 @@ class Metered:
 
     @contextlib.asynccontextmanager
     async def _turn(self, request: Request) -> AsyncIterator[Request]:
-        async with self._turns[_question(request, self.name)]:
+        async with self._turns[question_of(request, self.name)]:
             sample = self._ledger.next_sample(request, self.name) if self._again else request.sample
             yield replace(request, sample=sample)
 
@@ -262,9 +285,9 @@ def _known(values: Iterable[N | None]) -> N | None:
     return sum(known[1:], known[0]) if known else None
 
 
-def _question(request: Request, model: str) -> str:
-    return replace(request, sample=0).fingerprint(model)
-
-
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _messages(kept: bytes | None) -> tuple[Message, ...]:
+    return tuple(Message(role, content) for role, content in json.loads(zlib.decompress(kept))) if kept else ()

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol
 
 from assistant.errors import ReplyUnusable
@@ -68,6 +68,11 @@ class Request:
         }
         canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def question_of(request: Request, model: str) -> str:
+    """The same 64 hex digits for the same question to the same model, whichever sample of its answers is asked for."""
+    return replace(request, sample=0).fingerprint(model)
 
 
 @dataclass(frozen=True, slots=True)

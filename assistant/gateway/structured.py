@@ -23,13 +23,14 @@ _MOST_ERRORS: Final = 20
 
 
 class Parsed(NamedTuple, Generic[T]):
-    """What a structured reply says; `problems` are what the caller's check still finds after the re-ask."""
+    """What a structured reply says, and to which request; `problems` are what the caller's check still finds after the re-ask."""
 
     value: T
     reply: Reply
     calls: int
     repaired: bool
-    problems: tuple[str, ...] = ()
+    problems: tuple[str, ...]
+    request: Request
 
 
 class _Attempt(NamedTuple, Generic[T]):
@@ -71,10 +72,10 @@ async def _attempt(model: Model, request: Request, schema: "type[T]", check: Che
         reply = await model.complete(request)
     except ReplyUnusable as error:
         return _Attempt(particulars(error).reply, None, (str(error),))
-    return _judged(reply, schema, check)
+    return _judged(request, reply, schema, check)
 
 
-def _judged(reply: Reply, schema: "type[T]", check: Check[T] | None) -> _Attempt[T]:
+def _judged(request: Request, reply: Reply, schema: "type[T]", check: Check[T] | None) -> _Attempt[T]:
     from pydantic import ValidationError
 
     try:
@@ -86,7 +87,7 @@ def _judged(reply: Reply, schema: "type[T]", check: Check[T] | None) -> _Attempt
     except ValueError as error:
         return _Attempt(reply, None, (str(error),))
     problems = tuple(check(value)) if check else ()
-    return _Attempt(reply, Parsed(value, reply, 1, repaired, problems), problems)
+    return _Attempt(reply, Parsed(value, reply, 1, repaired, problems, request), problems)
 
 
 def found_json(text: str) -> tuple[Any, bool]:
