@@ -39,11 +39,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of ours, what it rests on, and the rules that marked it."""
+    """A sentence of ours, what it rests on, and the rules that marked it; `by` code are figures that code counted."""
 
     text: str
     cites: tuple[Cite, ...] = ()
     marks: tuple[str, ...] = ()
+    by: Literal["model", "code"] = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a task made. Parts that it has not are empty; every export takes the whole of it."""
+    """What a task made. Parts that it has not are empty; every export takes the whole of it.
+
+    `restated` is the question as it was looked up, where that is not the question as it was asked.
+    """
 
     task: Literal["ask", "table", "taxonomy", "draft"]
     name: str
@@ -177,6 +181,7 @@ class Document:
     sources: dict[str, Source] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
     outcome: str = ""
+    restated: str = ""
     model: str = ""
     tokens_in: int | None = 0
     tokens_out: int | None = 0

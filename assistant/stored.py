@@ -1,9 +1,11 @@
 """Cells, assignments and statements as JSON in the library, with their anchors, and back."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
-from assistant.document import Assignment, Cell, Cite, Problem, Statement
+from assistant.document import Assignment, Cell, Cite, Coverage, Document, Problem, Report, Section, Statement
 
 Fields = dict[str, object]
 
@@ -27,12 +29,37 @@ def assignments(data: str) -> list[Assignment]:
 
 def statements(data: str) -> list[Statement]:
     """Stored statements of one paragraph or answer."""
-    return [Statement(fields["text"], _cites(fields["cites"]), tuple(fields["marks"])) for fields in json.loads(data)]
+    return [_statement(fields) for fields in json.loads(data)]
 
 
 def problems(data: str) -> list[Problem]:
     """Stored problems of one paragraph or answer."""
     return [Problem(**fields) for fields in json.loads(data)]
+
+
+def answer_fields(document: Document) -> Fields:
+    """An answer as fields of JSON: its statements with their anchors, its coverage and its checks."""
+    kept = ("name", "sections", "coverage", "report", "outcome", "restated", "model", "tokens_in", "tokens_out", "cost_usd")
+    fields = asdict(document)
+    return {name: fields[name] for name in kept}
+
+
+def answer(fields: Mapping[str, Any]) -> Document:
+    """An answer from its fields; its sources are the library's to say."""
+    report = fields["report"]
+    found = {name: tuple(Problem(**one) for one in report[name]) for name in ("blocked", "marked")}
+    return Document(
+        "ask",
+        fields["name"],
+        sections=tuple(Section(one["heading"], tuple(_statement(each) for each in one["statements"])) for one in fields["sections"]),
+        coverage=tuple(Coverage(one["key"], tuple(one["used"]), one["left_out"]) for one in fields["coverage"]),
+        report=Report(**{**report, **found, "failed": tuple(report["failed"])}),
+        **{name: fields[name] for name in ("outcome", "restated", "model", "tokens_in", "tokens_out", "cost_usd")},
+    )
+
+
+def _statement(fields: dict[str, Any]) -> Statement:
+    return Statement(fields["text"], _cites(fields["cites"]), tuple(fields["marks"]), fields.get("by", "model"))
 
 
 def _cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:

@@ -17,6 +17,8 @@ from assistant.wording import block
 
 NO_EVIDENCE = "NO EVIDENCE"
 DROP = "DROP"
+CALLS = 2
+"""The most that are asked for one piece of text: the reply, and either a whole second one or the sentences that were stopped."""
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
@@ -58,30 +60,41 @@ def write(
     evidence: Evidence,
     own: Path | None,
     on_statement: Callable[[Statement], None] = lambda statement: None,
+    calls: int = CALLS,
 ) -> Written:
-    """What a model writes from the evidence; `on_statement` is given each sentence that stands, as it comes.
+    """What a model writes from the evidence, in at most `calls` calls; `on_statement` is given each sentence that stands, as it comes.
 
     A sentence with a blocking problem is asked for again once, and left out if it fails again. A reply that is empty or
-    broken is asked for once more; after that it is reported as failed.
+    broken is asked for once more; after that it is reported as failed. Where no call is left for either, that is the end.
     """
     drafts: list[tuple[Statement, list[Problem]]] = []
+    told: set[Statement] = set()
+
+    def tell(statement: Statement) -> None:
+        if statement not in told:  # a reply that broke off may have said it before
+            told.add(statement)
+            on_statement(statement)
 
     def on_line(line: str) -> None:
         if sentence := _sentence(line):
             drafts.append(checked(sentence, evidence))
             if not drafts[-1][1]:
-                on_statement(drafts[-1][0])
+                tell(drafts[-1][0])
 
     try:
-        reply = _streamed(gateway, request, on_line)
+        reply, left = _streamed(gateway, request, on_line), calls - 1
     except ReplyUnusable as error:
+        if calls < 2:
+            return Written(failed=(str(error),))
+        drafts.clear()
         try:
-            reply = _streamed(gateway, replace(request, label=f"{request.label}--again", sample=request.sample + 1), on_line)
+            second = replace(request, label=f"{request.label}--again", sample=request.sample + 1)
+            reply, left = _streamed(gateway, second, on_line), calls - 2
         except ReplyUnusable:
             return Written(failed=(str(error),))
     if NO_EVIDENCE in reply and not any(statement.cites for statement, _ in drafts):
         return Written(declined=True)
-    return _mended(gateway, request, reply, evidence, own, drafts, on_statement)
+    return _mended(gateway, request, reply, evidence, own, drafts, tell, may_ask=left > 0)
 
 
 def write_all(
@@ -124,12 +137,14 @@ def _mended(
     own: Path | None,
     drafts: list[tuple[Statement, list[Problem]]],
     on_statement: Callable[[Statement], None],
+    *,
+    may_ask: bool = True,
 ) -> Written:
     stopped = [at for at, (_, problems) in enumerate(drafts) if problems]
     if not stopped:
         return Written(tuple(statement for statement, _ in drafts))
     first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
-    again = _again(gateway, request, reply, list(first.values()), own)
+    again = _again(gateway, request, reply, list(first.values()), own) if may_ask else []
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
         statement, problems = checked(line, evidence) if line and line.strip(".") != DROP else (None, list(first.values())[:1])

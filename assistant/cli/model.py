@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import click
 
 from assistant.cli.base import Context, note
-from assistant.document import NOTE_WARNING, Document, Statement
+from assistant.document import NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
 from assistant.export.markdown import summary
 from assistant.gateway import Gateway, Usage, open_gateway
@@ -128,9 +128,18 @@ def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int,
 
 def cited(statement: Statement) -> str:
     """A statement as the terminal shows it, its citations behind it."""
-    places = ", ".join(f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}" for cite in statement.cites)
+    places = ", ".join(cite.key if statement.by == "code" else f"{cite.key} {_place(cite)}" for cite in statement.cites)
     marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
     return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
+
+
+def quoted(cite: Cite) -> str:
+    """The words that a citation points at, with where they stand."""
+    return f"{click.style(f'[{cite.key} {_place(cite)}]', fg='cyan')} {cite.quote}"
+
+
+def _place(cite: Cite) -> str:
+    return "title" if cite.text == "title" else ",".join(map(str, cite.sentences))
 
 
 def say_report(document: Document) -> None:

@@ -39,7 +39,7 @@ class Desk:
     def request(self, prompt: str, label: str, schema: "type[BaseModel] | None" = None, **values: object) -> Request:
         """A prompt rendered into a request; a structured one carries its schema."""
         return Request(
-            render(prompt, self.own, language=self.settings.language, **values),
+            render(prompt, self.own, **{"language": self.settings.language, **values}),
             label,
             schema.model_json_schema() if schema else None,
             {"max_tokens": self.settings.model_max_tokens},
@@ -49,9 +49,9 @@ class Desk:
         """The message that says what is wrong with a structured reply."""
         return Message("user", block("again", "user", self.own, problems=problems))
 
-    def structured(self, request: Request, schema: "type[T]", check: "Check[T] | None" = None) -> "Parsed[T]":
-        """One structured reply."""
-        return self.gateway.structured(request, schema, self.again, check)
+    def structured(self, request: Request, schema: "type[T]", check: "Check[T] | None" = None, *, once: bool = False) -> "Parsed[T]":
+        """One structured reply; `once` does not ask a second time for one that does not fit."""
+        return self.gateway.structured(request, schema, self.again, check, once=once)
 
     def structured_all(
         self, jobs: Sequence[J], made: "Callable[[J], tuple[Request, type[T], Check[T] | None]]"
@@ -88,16 +88,17 @@ class Desk:
             raise last
         return failed
 
-    def finished(self, document: Document) -> Document:
-        """The document with its sources from the library, and what this run asked and paid."""
-        usage = self.gateway.usage
+    def finished(self, document: Document, since: int = 0) -> Document:
+        """The document with its sources from the library, and what this run asked and paid after its first `since` calls."""
+        calls, usage, cost = self.gateway.spent(since)
+        whole = with_sources(self.library, document)
         return replace(
-            with_sources(self.library, document),
+            whole,
             model=self.gateway.name,
             tokens_in=usage.input,
             tokens_out=usage.output,
-            cost_usd=self.gateway.cost,
-            report=replace(document.report, model_calls=self.gateway.calls),
+            cost_usd=cost,
+            report=replace(whole.report, model_calls=calls),
         )
 
 
