@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -13,7 +13,7 @@ from assistant.cli.base import Context, note
 from assistant.document import NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
 from assistant.export.markdown import summary
-from assistant.gateway import Gateway, Usage, open_gateway
+from assistant.gateway import Gateway, Reply, Request, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
 from assistant.tasks.desk import Desk
 from store.library import Library
@@ -62,14 +62,32 @@ def asking(options: dict[str, object]) -> Asking:
     return Asking(*(options.pop(name) for name in Asking._fields))  # type: ignore[arg-type]  # click made the types
 
 
+class Nobody:
+    """The model where none is configured: whoever asks it is told how to name one."""
+
+    name = ""
+
+    async def complete(self, request: Request) -> Reply:
+        """Raises NoModel."""
+        raise NoModel(HOW_TO_SET)
+
+    async def stream(self, request: Request) -> AsyncIterator[str | Reply]:
+        """Raises NoModel."""
+        yield await self.complete(request)
+
+
 @contextmanager
-def desk(context: Context, wanted: Asking, *, keywords_only: bool = False) -> Iterator[Desk]:
-    """A desk with the library open and the model to ask; raises NoModel where none is configured."""
+def desk(context: Context, wanted: Asking, *, keywords_only: bool = False, may_lack_model: bool = False) -> Iterator[Desk]:
+    """A desk with the library open and the model to ask.
+
+    Raises NoModel where none is configured; where a desk may do without one, only what asks it raises.
+    """
     settings = context.settings(
         model_name=wanted.model, model_api_base=wanted.api_base, model_deadline_s=wanted.deadline, budget_usd=wanted.budget
     )
     library = context.library(keywords_only=keywords_only)
-    gateway = gateway_for(library, settings, wanted)
+    lacks = may_lack_model and not wanted.replay and not settings.model_name
+    gateway = Gateway(Nobody()) if lacks else gateway_for(library, settings, wanted)
     try:
         yield Desk(library, gateway, settings)
     finally:

@@ -5,7 +5,7 @@ list or a count, every paper of the scope that fits. What the library's own fiel
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -204,10 +204,9 @@ def chosen(library: Library, inquiry: Inquiry) -> Chosen:
     asked = _asked(inquiry)
     scope, named = inquiry.scope, asked.keys
     if not named and asked.kind == "comparison" and asked.refers_back and inquiry.among:
-        named = inquiry.among
-        return _of(library, inquiry, asked.kind, library.considered(replace(scope or Scope(), keys=_inside(library, scope, named, strictly=False))))
+        return _of(library, inquiry, asked.kind, library.considered(narrowed(library, scope, inquiry.among)))
     if named:
-        papers = library.considered(replace(scope or Scope(), keys=_inside(library, scope, named)))
+        papers = library.considered(narrowed(library, scope, named, strictly=questions.keys_in(inquiry.question)))
         return _of(library, inquiry, asked.kind if len(papers) > 1 else "named", papers)
     kind = asked.kind if asked.kind != "comparison" or (scope and scope.keys) else "plain"
     if scope and scope.keys is not None:
@@ -222,17 +221,20 @@ def _asked(inquiry: Inquiry) -> questions.Asked:
     return questions.Asked(kind, whole.keys, own.refers_back)
 
 
-def _inside(library: Library, scope: Scope | None, named: Iterable[str], *, strictly: bool = True) -> tuple[str, ...]:
-    """The present keys of named papers; raises UnknownPaper, or UsageError for one that the scope leaves out."""
-    keys = tuple(dict.fromkeys(library.paper(key).key for key in named))
-    if scope is None:
-        return keys
-    wanted = replace(scope, keys=keys if scope.keys is None else tuple(key for key in keys if key in {library.paper(one).key for one in scope.keys}))
-    inside = {paper.key for paper in library.considered(wanted)}
-    outside = [key for key in keys if key not in inside]
-    if outside and strictly:
-        raise UsageError(f"@{outside[0]} is outside the scope; widen the scope, or ask without it")
-    return tuple(key for key in keys if key in inside)
+def narrowed(library: Library, scope: Scope | None, named: Iterable[str], *, strictly: Collection[str] = ()) -> Scope:
+    """The scope with no paper but the named ones.
+
+    Raises UnknownPaper, and UsageError where the scope leaves out one of those that have to be in it.
+    """
+    keys = {key: library.paper(key).key for key in named}
+    inside = frozenset(keys.values())
+    if scope is not None:
+        held = inside if scope.keys is None else inside & {library.paper(key).key for key in scope.keys}
+        inside = frozenset(paper.key for paper in library.considered(replace(scope, keys=tuple(held))))
+    for key in strictly:
+        if keys.get(key, "") not in inside:
+            raise UsageError(f"@{key} is outside the scope; widen the scope, or ask without it")
+    return replace(scope or Scope(), keys=tuple(key for key in dict.fromkeys(keys.values()) if key in inside))
 
 
 def _of(library: Library, inquiry: Inquiry, kind: questions.Kind, papers: Sequence[Paper]) -> Chosen:

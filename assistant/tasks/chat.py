@@ -191,8 +191,10 @@ def _standing_alone(desk: Desk, talk: Conversation, asking: Asking) -> tuple[ask
     same = [one for one in talk.turns if one.question == inquiry.question]
     if asking.again and same:
         return replace(inquiry, restated=same[-1].document.restated, sample=len(same), among=_before(talk, same[0])), ""
-    if not talk.turns or ask.counted(desk.library, inquiry):
+    if not talk.turns:
         return inquiry, ""
+    if counted := _counted(desk.library, inquiry):
+        return counted, ""
     main = desk.library.catalog.language()
     request = desk.request(
         "chat/restate",
@@ -209,6 +211,16 @@ def _standing_alone(desk: Desk, talk: Conversation, asking: Asking) -> tuple[ask
     if strange := _strange_keys(desk.library, said):
         return inquiry, f"the question was asked as it stands: restated it named {', '.join(f'@{key}' for key in strange)}, which no paper has"
     return replace(inquiry, restated=said), ""
+
+
+def _counted(library: Library, inquiry: ask.Inquiry) -> ask.Inquiry | None:
+    """The inquiry where code can count what it asks for, "these papers" being those of the last answer; else None."""
+    asked = questions.asked(inquiry.question)
+    if asked.kind != "counting" or not ask.is_about_fields(inquiry):
+        return None
+    if asked.refers_back:
+        return replace(inquiry, scope=ask.narrowed(library, inquiry.scope, inquiry.among)) if inquiry.among else None
+    return inquiry
 
 
 def _before(talk: Conversation, turn: Turn) -> tuple[str, ...]:

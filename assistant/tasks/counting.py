@@ -36,7 +36,7 @@ HEADS = re.compile(
     re.IGNORECASE,
 )
 FILLER = re.compile(
-    rf"\b(?:{PAPERS}|{ARBEITEN}|{ARTICLES}|paper|are|is|were|was|do|does|did|we|i|you|have|has|there|the|of|in|my|our|this|these|all|and|or"
+    rf"\b(?:{PAPERS}|{ARBEITEN}|{ARTICLES}|paper|are|is|were|was|do|does|did|we|i|you|have|has|there|the|of|in|my|our|this|these|those|them|all|and|or"
     r"|library|collection|review|that|which|published|dated|appeared|came out|total|altogether|currently|now|please|any|it|hold|holds|held|marked|as|with|status"
     r"|gibt|es|sind|ist|in|der|die|das|den|meiner|dieser|bibliothek|sammlung|insgesamt|haben|hat|wir|ich|erschienen|veröffentlicht|wurden|davon"
     r"|de|des|du|d|y|a|t|il|ai|je|on|avons|nous|sont|est|ont|été|publiés|publiées|parus|datent|la|le|les|bibliothèque|au|dans)\b"
