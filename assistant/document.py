@@ -229,6 +229,7 @@ class Document:
             assignments=tuple(
                 replace(one, key=names.get(one.key, one.key), cites=cites(one.cites)) for one in self.assignments
             ),
+            coverage=tuple(replace(one, key=names.get(one.key, one.key)) for one in self.coverage),
         )
 
     def anchored(self, present: Callable[[Cite], Cite | None]) -> "Document":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assistant.cli.base import Context, note, print_table
-from assistant.cli.chat_commands import COMMANDS, SCOPE_WORDS, Session, merged, say_scope, scope_of, taken
+from assistant.cli.chat_commands import COMMANDS, SCOPE_WORDS, Session, merged, scope_of, scope_said, taken
 from assistant.cli.library import ITEMS_FAILED, scope_options
 from assistant.cli.model import asking, desk, model_options
 from assistant.errors import AssistantError, UsageError
@@ -53,8 +53,8 @@ def chat(
         return
     with desk(context, wanted, keywords_only=by_keywords, may_lack_model=True) as at:
         talk = _opened(at.library, name, is_new=is_new)
-        session = Session(at, talk, words or (talk.last.scope if talk.last else ()), count, by_keywords)
-        scope_of(at.library, session.words)
+        scope_of(at.library, words)
+        session = Session(at, talk, words or _last_scope(at.library, talk), count, by_keywords)
         _ready_index(at.library)
         is_terminal = _is_terminal()
         _say_opened(session, is_terminal=is_terminal)
@@ -102,14 +102,29 @@ def _opened(library: Library, name: str | None, *, is_new: bool) -> task.Convers
     return task.conversation(library, task.free_name(library) if is_new or last is None else last.name)
 
 
+def _last_scope(library: Library, talk: task.Conversation) -> tuple[str, ...]:
+    """The words of the scope that held last; where they cannot be read any more that is said, and all papers are looked at."""
+    words = talk.last.scope if talk.last else ()
+    try:
+        scope_of(library, words)
+    except (StoreError, AssistantError, click.ClickException) as error:
+        note(f"the scope of the last turn is off, since it cannot be read any more: {_message(error)}")
+        return ()
+    return words
+
+
+def _message(error: Exception) -> str:
+    return error.format_message() if isinstance(error, click.ClickException) else str(error)
+
+
 def _say_opened(session: Session, *, is_terminal: bool) -> None:
     talk = session.talk
     if talk.last:
         note(f"{talk.name}: going on after {len(talk.turns)} {'turn' if len(talk.turns) == 1 else 'turns'}; last asked: {talk.last.question}")
     elif is_terminal:
         note(f"{talk.name}: a new conversation; /help lists the commands, Ctrl-D ends")
-    if session.words and is_terminal:
-        say_scope(session)
+    if session.words:
+        note(scope_said(session))
 
 
 def _ready_index(library: Library) -> None:
@@ -164,7 +179,7 @@ def _at_terminal(session: Session, line: str) -> None:
 
 def _say_failed(session: Session, error: Exception) -> None:
     session.talk = task.conversation(session.library, session.talk.name)
-    note(f"carrel: {error.format_message() if isinstance(error, click.ClickException) else error}")
+    note(f"carrel: {_message(error)}")
 
 
 def typed(library: Library) -> Iterator[str]:
@@ -227,11 +242,12 @@ def _completer(keys: Sequence[str]) -> "Completer":
 def completions(text: str, keys: Sequence[str]) -> list[tuple[str, int]]:
     """What a line that was begun may go on with, and how far back that starts: commands, the words of a scope, keys."""
     if begun := KEY_BEGUN.search(text):
-        return [(key, -len(begun[1])) for key in keys if key.startswith(begun[1])][:MOST_OFFERED]
+        held = [key for key in keys if begun[1].lower() in key.lower()]
+        return [(key, -len(begun[1])) for key in sorted(held, key=lambda key: not key.startswith(begun[1]))][:MOST_OFFERED]
     word = WORD_BEGUN.search(text)
     assert word is not None  # it matches any text
     if text.startswith("/") and " " not in text:
-        return [(f"/{name}", -len(text)) for name in COMMANDS if name.startswith(text[1:])]
+        return [(f"/{name}{' ' if command.usage else ''}", -len(text)) for name, command in COMMANDS.items() if name.startswith(text[1:])]
     if text.startswith("/scope "):
         return [(one, -len(word[1])) for one in SCOPE_WORDS if one.startswith(word[1])]
     return []

@@ -148,11 +148,12 @@ def merged(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def say_scope(session: Session) -> None:
-    """Prints the scope and how many papers it leaves."""
-    count = len(session.library.considered(scope_of(session.library, session.words)))
+def scope_said(session: Session) -> str:
+    """The scope in words, and how many papers it leaves."""
+    numbers = (scope_of(session.library, session.words) or Scope()).numbers(session.library.catalog)
+    count = session.library.catalog.count() if numbers is None else len(numbers)
     shown = " ".join(f"{kind}:{shlex.quote(value)}" if " " in value else word for word in session.words for kind, _, value in [word.partition(":")])
-    click.echo(f"scope: {shown or 'all papers that are not excluded'} ({count} {'paper' if count == 1 else 'papers'})")
+    return f"scope: {shown or 'all papers that are not excluded'} ({count} {'paper' if count == 1 else 'papers'})"
 
 
 # -- the commands
@@ -165,14 +166,13 @@ def _help(session: Session, rest: str) -> None:
 
 
 def _sources(session: Session, rest: str) -> None:
-    document = session.answered.document
-    if not list(document.cites()):
-        click.echo("the last answer cites nothing")
-    for cite in dict.fromkeys(cite for statement in document.statements if statement.by == "model" for cite in statement.cites):
+    statements = session.answered.document.statements
+    written = dict.fromkeys(cite for statement in statements if statement.by == "model" for cite in statement.cites)
+    for cite in written:
         click.echo(quoted(cite))
-    for cite in dict.fromkeys(cite for statement in document.statements if statement.by == "code" for cite in statement.cites):
-        if cite.key not in {one.key for statement in document.statements if statement.by == "model" for one in statement.cites}:
-            click.echo(quoted(cite))
+    if not written:
+        counted = [cited(statement) for statement in statements if statement.by == "code"]
+        click.echo("\n".join(counted) or "the last answer cites nothing")
 
 
 def _why(session: Session, rest: str) -> None:
@@ -188,12 +188,12 @@ def _why(session: Session, rest: str) -> None:
 
 
 def _explain(turn: task.Turn, number: int, statement: Statement) -> None:
+    if statement.by == "code":
+        click.echo(f"{number}. {cited(statement)}\n   counted by code; no model wrote it")
+        return
     click.secho(f"{number}. {statement.text}", bold=True)
     for cite in statement.cites:
         click.echo(f"   {quoted(cite)}")
-    if statement.by == "code":
-        click.echo("   counted by code; no model wrote it")
-        return
     reasons = [problem for problem in turn.document.report.marked if problem.text == statement.text]
     for problem in reasons:
         better = f"; better: {problem.better}" if problem.better else ""
@@ -219,7 +219,7 @@ def _scope(session: Session, rest: str) -> None:
     words = merged(session.words, _split(rest))
     scope_of(session.library, words)
     session.words = words
-    say_scope(session)
+    click.echo(scope_said(session))
 
 
 def _split(rest: str) -> list[str]:

@@ -20,6 +20,7 @@ from store.library import Library
 
 LEDGER = "ledger.sqlite"
 FEW_CALLS = 5
+MOST_KEYS = 60
 HOW_TO_SET = (
     "no model is configured: put name under [model] in carrel.toml (for a server of your own also api_base), or give --model; "
     "the provider's key is read from its usual variable, e.g. OPENAI_API_KEY. --replay FOLDER answers from recordings"
@@ -145,8 +146,10 @@ def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int,
 
 
 def cited(statement: Statement) -> str:
-    """A statement as the terminal shows it, its citations behind it."""
-    places = ", ".join(cite.key if statement.by == "code" else f"{cite.key} {_place(cite)}" for cite in statement.cites)
+    """A statement as the terminal shows it, its citations behind it; of what code counted the first keys."""
+    found = [cite.key if statement.by == "code" else f"{cite.key} {_place(cite)}" for cite in statement.cites]
+    more = f", and {len(found) - MOST_KEYS} more" if len(found) > MOST_KEYS else ""
+    places = ", ".join(found[:MOST_KEYS]) + more
     marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
     return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
 
@@ -163,7 +166,8 @@ def _place(cite: Cite) -> str:
 def say_report(document: Document) -> None:
     """The integrity report and what was asked, on standard error."""
     report = document.report
-    if report.statements or report.blocked or report.failed:
+    is_counted = bool(document.statements) and all(statement.by == "code" for statement in document.statements)
+    if (report.statements and not is_counted) or report.blocked or report.failed:
         note(summary(report))
     for problem in (*report.blocked, *report.marked):
         note(f"  {problem.rule}: {problem.text}: {problem.reason}")

@@ -30,7 +30,7 @@ LOWEST_COSINE = 0.40
 LOWEST_SHARE = 0.50
 """A question is declined without a model when no paper found reaches either: the cosine of its best passage, or the
 share of the question's words that it holds, weighted by rarity. The fused score is relative and says nothing here."""
-LISTED_COSINE = 0.35
+LISTED_COSINE = 0.30
 LISTED_SHARE = 0.35
 """For a list, each paper that reaches either is shown: lower than above, since the model can still leave a paper out."""
 MOST_CHARACTERS = 120_000
@@ -210,7 +210,8 @@ def chosen(library: Library, inquiry: Inquiry) -> Chosen:
         return _of(library, inquiry, asked.kind if len(papers) > 1 else "named", papers)
     kind = asked.kind if asked.kind != "comparison" or (scope and scope.keys) else "plain"
     if scope and scope.keys is not None:
-        return _of(library, inquiry, kind, library.considered(scope))
+        papers = library.considered(scope)
+        return _of(library, inquiry, kind if kind != "comparison" or len(papers) > 1 else "plain", papers)
     return _listed(library, inquiry, kind) if kind in {"listing", "counting"} else _best(library, inquiry)
 
 

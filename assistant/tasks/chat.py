@@ -19,7 +19,6 @@ from assistant.tasks import ask, questions
 from assistant.tasks.desk import Desk, label_for, with_sources
 from store.catalog import now
 from store.errors import UnknownPaper
-from store.keys import slug
 from store.library import Library
 
 TASK: Final = "chat"
@@ -90,8 +89,9 @@ class Asking(NamedTuple):
 
 def conversation(library: Library, name: str) -> Conversation:
     """A conversation as it is kept, its citations under the present keys and texts of their papers; empty where there is none."""
-    have = library.catalog.findings(TASK, slug(name))
-    return Conversation(slug(name), tuple(_turn(library, json.loads(data)) for _, data in sorted(have.items())))
+    name = ask.name_of(name)
+    have = library.catalog.findings(TASK, name)
+    return Conversation(name, tuple(_turn(library, json.loads(data)) for _, data in sorted(have.items())))
 
 
 def conversations(library: Library) -> list[Summary]:
@@ -120,7 +120,8 @@ def kept(library: Library, talk: Conversation, turn: Turn) -> Conversation:
         "document": stored.answer_fields(turn.document),
     }
     with library.catalog.writing():
-        library.catalog.keep_finding(TASK, talk.name, f"{len(talk.turns) + 1:06}", 0, json.dumps(fields, ensure_ascii=False))
+        last = max((int(item) for item, _ in library.catalog.findings(TASK, talk.name)), default=0)  # another window may have gone on
+        library.catalog.keep_finding(TASK, talk.name, f"{last + 1:06}", 0, json.dumps(fields, ensure_ascii=False))
     return replace(talk, turns=(*talk.turns, turn))
 
 
@@ -187,7 +188,7 @@ def _broken_off(inquiry: ask.Inquiry, came: Sequence[Statement], why: str) -> Do
 
 def _standing_alone(desk: Desk, talk: Conversation, asking: Asking) -> tuple[ask.Inquiry, str]:
     """The inquiry with its question as it stands alone, and what failed on the way; no call where it stands alone as it is."""
-    inquiry = replace(asking.inquiry, subject=f"{talk.name}-{len(talk.turns) + 1:02}", among=talk.cited)
+    inquiry = replace(asking.inquiry, subject=_subject(talk, asking), among=talk.cited)
     same = [one for one in talk.turns if one.question == inquiry.question]
     if asking.again and same:
         return replace(inquiry, restated=same[-1].document.restated, sample=len(same), among=_before(talk, same[0])), ""
@@ -211,6 +212,11 @@ def _standing_alone(desk: Desk, talk: Conversation, asking: Asking) -> tuple[ask
     if strange := _strange_keys(desk.library, said):
         return inquiry, f"the question was asked as it stands: restated it named {', '.join(f'@{key}' for key in strange)}, which no paper has"
     return replace(inquiry, restated=said), ""
+
+
+def _subject(talk: Conversation, asking: Asking) -> str:
+    """What names a turn in recordings; the question too, since a turn that failed leaves its number to the next."""
+    return f"{talk.name}-{len(talk.turns) + 1:02}-{ask.name_of(asking.inquiry.question)[:40]}"
 
 
 def _counted(library: Library, inquiry: ask.Inquiry) -> ask.Inquiry | None:

@@ -75,7 +75,8 @@ FIRST_WORDS = {
 FRAME = frozenset(
     "which what how that list lists name show find give please all every each any me number many much count total papers paper works work studies study articles article "
     "publications preprints abstracts library collection use uses used using apply applies applied employ employs mention mentions mentioned "
-    "report reports reported there one ones fit about wie viele viel welche welchen arbeiten papiere artikel studien verwenden verwendet nutzen "
+    "report reports reported address addresses propose proposes present presents discuss discusses consider considers deal deals cover covers "
+    "focus focuses concern concerns there one ones fit about wie viele viel welche welchen arbeiten papiere artikel studien verwenden verwendet nutzen "
     "nutzt benutzen gibt es anzahl der die das liste alle nenne mit in den von zu quels quelles combien articles papiers travaux études utilisent "
     "emploient les des de du la le qui sur liste tous toutes".split()
 )

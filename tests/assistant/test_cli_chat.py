@@ -58,14 +58,18 @@ def test_a_line_is_a_turn_and_no_prompt_is_printed(carrel: Carrel, folder: Path,
     assert len(lines) == 4
     assert lines[0].startswith("It is studied in text environments. [")
     assert "(And what is measured in gridworlds with reward hacking?)" in ran.err
-    assert [request.label for request in asked.asked] == ["ask/answer--talk-01", "chat/restate--talk-02", "ask/answer--talk-02"]
+    assert [request.label for request in asked.asked] == [
+        "ask/answer--talk-01-how-is-reward-hacking-studied-in-gridwor",
+        "chat/restate--talk-02-and-what-is-measured",
+        "ask/answer--talk-02-and-what-is-measured",
+    ]
 
 
 def test_a_conversation_goes_on_where_it_ended(carrel: Carrel, folder: Path, say: Callable[..., str], asked: ByHand) -> None:
     """By its name, or without one the last; --new begins another, and --list shows both."""
     say(QUESTION)
     assert "going on after 1 turn" in carrel("chat", "--keywords", at=folder, pasted="And what is measured?\n").err
-    assert asked.asked[-2].label == "chat/restate--talk-02"
+    assert asked.asked[-2].label.startswith("chat/restate--talk-02-")
     carrel("chat", "--new", "--keywords", pasted=f"{QUESTION}\n")
     listed = carrel("chat", "--list").out
     assert "talk " in listed
@@ -184,7 +188,9 @@ def test_scope_options_of_the_command_are_the_first_scope(carrel: Carrel, folder
     """The same filters as everywhere; kept with the turn, so that they hold when the conversation goes on."""
     ran = carrel("chat", "t", "--keywords", "--since", "2026", "--category", "cs.LG", at=folder, pasted=f"/scope\n{QUESTION}\n")
     assert ran.out.startswith("scope: year>=2026 category:cs.LG (")
-    assert carrel("chat", "t", "--keywords", pasted="/scope\n").out.startswith("scope: year>=2026 category:cs.LG (")
+    again = carrel("chat", "t", "--keywords", pasted="/scope\n")
+    assert again.out.startswith("scope: year>=2026 category:cs.LG (")
+    assert "scope: year>=2026" in again.err
     assert carrel("chat", "t", "--key", "nobody2020x", pasted="/scope\n").code == 2
 
 
@@ -208,10 +214,11 @@ def test_how_scopes_add_up(old: tuple[str, ...], new: tuple[str, ...], words: tu
 @pytest.mark.parametrize(
     ("text", "offered"),
     [
-        ("/s", [("/sources", -2), ("/scope", -2), ("/save", -2)]),
+        ("/s", [("/sources", -2), ("/scope ", -2), ("/save ", -2)]),
         ("/scope ye", [("year>=", -2), ("year<=", -2)]),
         ("what does @li", [("li2026wist", -2)]),
         ("/scope @xie", [("xie2026tips", -3)]),
+        ("what does @2026", [("li2026wist", -4), ("xie2026tips", -4)]),
         ("write to me@li", []),
         ("plain words", []),
     ],
@@ -250,3 +257,23 @@ def test_at_a_terminal_ctrl_c_stops_the_answer_and_keeps_what_came(
     assert "stopped; the sentences that had come are kept" in ran.err
     assert "1. It is studied in text environments." in ran.out
     assert len(asked.asked) == 3
+
+
+def test_a_scope_that_cannot_be_read_any_more_is_said_to_be_off(carrel: Carrel, folder: Path, asked: ByHand) -> None:
+    """A tree that is gone does not keep a conversation from going on."""
+    tree = folder / "taxonomies" / "t.toml"
+    tree.parent.mkdir()
+    tree.write_text('facet = "x"\n[[node]]\nid = "a"\nlabel = "A b"\n', "utf-8")
+    ran = carrel("chat", "t", "--keywords", at=folder, pasted=f'/scope node:t/"A b"\n{QUESTION}\n')
+    assert ran.out.startswith("scope: node:'t/A b' (0 papers)")
+    tree.unlink()
+    again = carrel("chat", "t", "--keywords", pasted="/scope\n")
+    assert "the scope of the last turn is off" in again.err
+    assert "36 papers" in again.out
+
+
+def test_conversations_with_names_of_other_scripts_stay_apart(carrel: Carrel, folder: Path, asked: ByHand) -> None:
+    """A name without Latin letters is one of its own."""
+    carrel("chat", "奖励", "--keywords", at=folder, pasted=f"{QUESTION}\n")
+    assert "going on" not in carrel("chat", "机器人", "--keywords", pasted=f"{QUESTION}\n").err
+    assert "going on after 1 turn;" in carrel("chat", "奖励", "--keywords", pasted="/scope\n").err
