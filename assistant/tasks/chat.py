@@ -170,7 +170,8 @@ def turn(
     except (AssistantError, KeyboardInterrupt) as error:
         if came:
             broken = desk.finished(_broken_off(inquiry, came, str(error) or "interrupted"), since)
-            kept(desk.library, talk, Turn(inquiry.question, broken, (), asking.scope_words, now()))
+            shown = ask.chosen(desk.library, inquiry).shown
+            kept(desk.library, talk, Turn(inquiry.question, broken, shown, asking.scope_words, now()))
         raise
     calls, usage, cost = desk.gateway.spent(since)
     report = answered.document.report

@@ -45,6 +45,20 @@ FILLER = re.compile(
 )
 
 
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january januar janvier", "february februar février", "march märz mars", "april avril", "may mai", "june juni juin", "july juli juillet",
+            "august août", "september septembre", "october oktober octobre", "november novembre", "december dezember décembre",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+MONTH = re.compile(rf"\b({'|'.join(MONTHS)}) ((?:19|20)\d\d)\b|((?:19|20)\d\d) ?年 ?(\d\d?) ?月", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """What is counted: the papers of a scope, by an author, and for each value of a field where `per` names one.
@@ -79,13 +93,19 @@ def read_count(question: str) -> Count | None:
     text = " ".join(question.split())
     if not (head := HEADS.search(text)):
         return None
-    rest = f"{text[: head.start()]} {text[head.end() :]} ".replace("?", " ").replace("？", " ")
+    rest = MONTH.sub(_month, f"{text[: head.start()]} {text[head.end() :]} ".replace("?", " ").replace("？", " "))
     count = Count()
     for pattern, take in CLAUSES:
         for found in pattern.finditer(rest):
             count = take(count, found)
         rest = pattern.sub(" ", rest)
     return None if FILLER.sub(" ", rest).strip() else count
+
+
+def _month(found: re.Match[str]) -> str:
+    """`March 2026` as `2026-03`."""
+    name, year, other_year, number = found.groups()
+    return f" {year}-{MONTHS[name.lower()]:02} " if name else f" {other_year}-{int(number):02} "
 
 
 def _dated(since: str, until: str) -> Callable[[Count, re.Match[str]], Count]:

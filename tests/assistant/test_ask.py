@@ -253,6 +253,7 @@ def test_how_many_papers_do_something_is_counted_from_the_citations(asking: Aski
     [
         ("How many papers are there?", lambda paper: True),
         ("How many papers are from 2025?", lambda paper: paper.year == "2025"),
+        ("How many papers are from March 2026?", lambda paper: paper.date.startswith("2026-03")),
         ("How many papers since 2026?", lambda paper: paper.year >= "2026"),
         ("How many papers appeared before 2026?", lambda paper: "" < paper.year < "2026"),
         ("How many papers are in cs.RO?", lambda paper: "cs.RO" in paper.categories),
@@ -268,6 +269,7 @@ def test_how_many_papers_do_something_is_counted_from_the_citations(asking: Aski
         ("Wie viele Arbeiten sind aus 2025?", lambda paper: paper.year == "2025"),
         ("Combien d'articles y a-t-il depuis 2026 ?", lambda paper: paper.year >= "2026"),
         ("2025年有多少篇论文？", lambda paper: paper.year == "2025"),
+        ("2026年3月有多少篇论文？", lambda paper: paper.date.startswith("2026-03")),
     ],
 )
 def test_the_librarys_own_fields_are_counted_by_code(asking: Asking, library: Library, question: str, expected: Callable[..., bool]) -> None:

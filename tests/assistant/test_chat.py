@@ -206,6 +206,16 @@ def test_what_came_before_an_answer_broke_off_is_kept(library: Library, error: B
     (turn,) = chat.conversation(library, "t").turns
     assert [statement.text for statement in turn.document.statements] == ["It is so."]
     assert turn.document.report.failed[0].startswith("the answer broke off: ")
+    assert turn.document.cited()[0] in {one.key for one in turn.shown}
+
+
+def test_two_windows_on_one_conversation_lose_no_turn(talk: Talk, library: Library) -> None:
+    """A turn that was kept meanwhile is not written over."""
+    other = Talk(library)
+    talk.say(QUESTION)
+    other.say(QUESTION)
+    other.gateway.close()
+    assert len(chat.conversation(library, "t").turns) == 2
 
 
 def test_an_error_before_the_first_sentence_leaves_no_turn(talk: Talk) -> None:
