@@ -93,7 +93,7 @@ def read_count(question: str) -> Count | None:
     text = " ".join(question.split())
     if not (head := HEADS.search(text)):
         return None
-    rest = MONTH.sub(_month, f"{text[: head.start()]} {text[head.end() :]} ".replace("?", " ").replace("？", " "))
+    rest = " ".join(MONTH.sub(_month, f"{text[: head.start()]} {text[head.end() :]}".replace("?", " ").replace("？", " ")).split()) + " "
     count = Count()
     for pattern, take in CLAUSES:
         for found in pattern.finditer(rest):
