@@ -39,20 +39,34 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of ours, what it rests on, and the rules that marked it; `by` code are figures that code counted."""
+    """A sentence, what it rests on, and what was found.
+
+    `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
+    asked; `exchange` names the request that it came from. `by` code are figures that code counted.
+    """
 
     text: str
     cites: tuple[Cite, ...] = ()
-    marks: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    verdict: str = ""
+    exchange: str = ""
+    blocked: tuple[Problem, ...] = ()
     by: Literal["model", "code"] = "model"
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The rules that mark it, each once."""
+        return tuple(dict.fromkeys(problem.rule for problem in self.problems))
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What was checked, and what was found: nothing is repaired in silence.
 
-    `statements` counts those that stand in the output; `blocked` ones do not. `failed` are items that got no usable
-    reply.
+    `statements` counts those that stand in the output; `blocked` ones do not. `checked_by_code` and `not_checked` add up
+    to them; those that a second reader (a model) saw as well are `checked_by_model`. `unchecked` says which rules could
+    not be applied to what; `failed` are items that got no usable reply.
     """
 
     statements: int = 0
@@ -61,6 +75,7 @@ class Report:
     not_checked: int = 0
     blocked: tuple[Problem, ...] = ()
     marked: tuple[Problem, ...] = ()
+    unchecked: tuple[Problem, ...] = ()
     failed: tuple[str, ...] = ()
     model_calls: int = 0
 
@@ -112,6 +127,45 @@ class Row:
 
     key: str
     cells: dict[str, Cell]
+
+
+SUMMARY_FIELDS = {
+    "problem": "Problem",
+    "approach": "Approach",
+    "contribution_type": "Contribution",
+    "data": "Data",
+    "limitations": "Limitations",
+}
+"""The fields of a summary, beside its results, and what they are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An outcome that a paper reports, as printed; a part is empty where its sentences do not say it."""
+
+    metric: str
+    value: str
+    baseline: str = ""
+    task: str = ""
+    cites: tuple[Cite, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = f"{self.metric}{': ' if self.metric else ''}{self.value}"
+        return f"{said}{f', against {self.baseline}' if self.baseline else ''}{f'; {self.task}' if self.task else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a paper says of itself: a cell a field of SUMMARY_FIELDS, and the results it reports.
+
+    `blocked` are results that no sentence vouches for: they are left out, and no results is not the same as some blocked.
+    """
+
+    key: str
+    cells: dict[str, Cell]
+    results: tuple[Result, ...] = ()
+    blocked: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +223,12 @@ class Document:
     `restated` is the question as it was looked up, where that is not the question as it was asked.
     """
 
-    task: Literal["ask", "table", "taxonomy", "draft"]
+    task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
     name: str
     sections: tuple[Section, ...] = ()
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    summaries: tuple[Summary, ...] = ()
     nodes: tuple[Node, ...] = ()
     assignments: tuple[Assignment, ...] = ()
     unassigned: tuple[Unassigned, ...] = ()
@@ -199,15 +254,18 @@ class Document:
     def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""
         filed = {one.key for one in self.assignments} | {one.key for one in self.unassigned}
-        return frozenset(self.cited()) | {row.key for row in self.rows} | filed
+        return frozenset(self.cited()) | {row.key for row in self.rows} | {one.key for one in self.summaries} | filed
 
     def cites(self) -> Iterable[Cite]:
-        """Every citation of statements, cells and assignments."""
+        """Every citation of statements, cells, results and assignments."""
         for statement in self.statements:
             yield from statement.cites
-        for row in self.rows:
-            for cell in row.cells.values():
+        for cells in (*(row.cells for row in self.rows), *(one.cells for one in self.summaries)):
+            for cell in cells.values():
                 yield from cell.cites
+        for summary in self.summaries:
+            for result in summary.results:
+                yield from result.cites
         for assignment in self.assignments:
             yield from assignment.cites
 
@@ -226,6 +284,14 @@ class Document:
             rows=tuple(
                 replace(row, cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in row.cells.items()}) for row in self.rows
             ),
+            summaries=tuple(
+                replace(
+                    summary,
+                    cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in summary.cells.items()},
+                    results=tuple(replace(one, cites=cites(one.cites)) for one in summary.results),
+                )
+                for summary in self.summaries
+            ),
             assignments=tuple(
                 replace(one, key=names.get(one.key, one.key), cites=cites(one.cites)) for one in self.assignments
             ),
@@ -240,25 +306,33 @@ class Document:
         """
         changed: list[Problem] = []
 
-        def moved(old: tuple[Cite, ...], marks: tuple[str, ...], said: str) -> tuple[tuple[Cite, ...], tuple[str, ...]]:
+        def moved(old: tuple[Cite, ...], said: str) -> tuple[tuple[Cite, ...], tuple[Problem, ...]]:
             new = [(present(cite), cite) for cite in old]
-            lost = [cite for found, cite in new if found is None]
-            changed.extend(Problem(said, SOURCE_CHANGED, f"{cite.key} shows another text now, without “{cite.quote}”") for cite in lost)
-            return tuple(found or cite for found, cite in new), tuple(dict.fromkeys([*marks, *([SOURCE_CHANGED] if lost else [])]))
+            lost = [Problem(said, SOURCE_CHANGED, f"{cite.key} shows another text now, without “{cite.quote}”") for found, cite in new if found is None]
+            changed.extend(lost)
+            return tuple(found or cite for found, cite in new), tuple(lost)
 
         def statement(one: Statement) -> Statement:
-            cites, marks = moved(one.cites, one.marks, one.text)
-            return replace(one, cites=cites, marks=marks)
+            cites, lost = moved(one.cites, one.text)
+            return replace(one, cites=cites, problems=(*one.problems, *lost))
 
         def cell(one: Cell) -> Cell:
-            cites, marks = moved(one.cites, one.marks, one.raw)
-            return replace(one, cites=cites, marks=marks)
+            cites, lost = moved(one.cites, one.raw)
+            return replace(one, cites=cites, marks=(*one.marks, SOURCE_CHANGED) if lost else one.marks)
+
+        def result(one: Result) -> Result:
+            cites, lost = moved(one.cites, str(one))
+            return replace(one, cites=cites, marks=(*one.marks, SOURCE_CHANGED) if lost else one.marks)
 
         whole = replace(
             self,
             sections=tuple(replace(section, statements=tuple(map(statement, section.statements))) for section in self.sections),
             rows=tuple(replace(row, cells={name: cell(one) for name, one in row.cells.items()}) for row in self.rows),
-            assignments=tuple(replace(one, cites=moved(one.cites, (), one.key)[0]) for one in self.assignments),
+            summaries=tuple(
+                replace(one, cells={name: cell(of) for name, of in one.cells.items()}, results=tuple(map(result, one.results)))
+                for one in self.summaries
+            ),
+            assignments=tuple(replace(one, cites=moved(one.cites, one.key)[0]) for one in self.assignments),
         )
         return replace(whole, report=replace(whole.report, marked=(*whole.report.marked, *changed))) if changed else whole
 
@@ -280,6 +354,7 @@ def joined(reports: Iterable[Report]) -> Report:
         not_checked=sum(report.not_checked for report in every),
         blocked=tuple(problem for report in every for problem in report.blocked),
         marked=tuple(problem for report in every for problem in report.marked),
+        unchecked=tuple(problem for report in every for problem in report.unchecked),
         failed=tuple(item for report in every for item in report.failed),
         model_calls=sum(report.model_calls for report in every),
     )

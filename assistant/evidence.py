@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.document import Cite, Source
+from assistant.visible import reads_like_an_instruction, visible
 from store.library import Library
 from store.paper import Paper
 from store.texts import Text
@@ -16,15 +17,6 @@ from store.texts import Text
 LABEL = re.compile(r"\[(\d+)\.(\d+)\]")
 GROUP = re.compile(r"\[\s*\d+\.\d+(?:\s*[,;–-]\s*\d+(?:\.\d+)?)*\s*\]")
 INNER = re.compile(r"(\d+)\.(\d+)(?:\s*[–-]\s*(?:(\d+)\.)?(\d+))?|(\d+)")
-HIDDEN = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f\U000e0100-\U000e01ef\x00-\x08\x0b-\x1f\x7f]"
-)
-INSTRUCTION = re.compile(
-    r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:above|previous|prior|instructions?)\b|\bsystem\s*(?:prompt|:)|\bas an ai\b"
-    r"|\byou (?:must|should|are to) (?:now )?(?:answer|reply|cite|write|say|rate|give)\b",
-    re.IGNORECASE,
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -75,9 +67,23 @@ class Shown:
         return self.paper.year or "no date"
 
     @property
+    def texts(self) -> list[str]:
+        """Its title and its text as they are stored."""
+        return [text.characters for text in (self.title, self.text) if text]
+
+    @property
+    def instruction(self) -> str:
+        """The first sentence that reads like an instruction to a model, or that hides text from a reader; usually nothing."""
+        return next((line.text for line, raw in zip(self.lines, self._raw(), strict=True) if reads_like_an_instruction(raw)), "")
+
+    @property
     def is_suspicious(self) -> bool:
-        """Whether a sentence reads like an instruction to a model."""
-        return any(INSTRUCTION.search(line.text) for line in self.lines)
+        """Whether there is such a sentence."""
+        return bool(self.instruction)
+
+    def _raw(self) -> list[str]:
+        titles = [self.title.characters] if self.title else []
+        return titles + ([self.text.sentence(number) for number, _, _ in self.text.sentences] if self.text else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +108,34 @@ class Evidence:
         """The keys of the papers shown."""
         return tuple(shown.paper.key for shown in self.papers)
 
+    def shown(self, key: str) -> Shown | None:
+        """The paper of that key, if it was shown."""
+        return next((shown for shown in self.papers if shown.paper.key == key), None)
 
-def gathered(library: Library, papers: Sequence[Paper], language: str = "en") -> Evidence:
-    """The papers with their whole abstracts, in order of key: a prompt changes only when the chosen papers do."""
+    def sentences(self, cite: Cite) -> list[str]:
+        """The sentences that a citation names, one by one; its whole quote where the text is none of those shown."""
+        shown = self.shown(cite.key)
+        text = next((one for one in (shown.title, shown.text) if one and one.id == cite.anchor), None) if shown else None
+        return [text.sentence(number) for number in cite.sentences] if text else [cite.quote]
+
+
+def gathered(library: Library, papers: Sequence[Paper], language: str = "") -> Evidence:
+    """The papers with their whole abstracts, in order of key: a prompt changes only when the chosen papers do.
+
+    A paper that has its abstract in two languages shows the original, or the one that is asked for.
+    """
     shown = []
     for number, paper in enumerate(sorted(papers, key=lambda paper: paper.key), 1):
         texts = {text.role: text for text in library.texts(paper)}
-        title = texts.get("title") or texts.get(f"title:{language}")
-        abstract = texts.get("abstract") or next((text for role, text in texts.items() if role.startswith("abstract")), None)
+        title, abstract = (_in_language(texts, role, language) for role in ("title", "abstract"))
         shown.append(Shown(number, paper, title, abstract))
     return Evidence(tuple(shown))
+
+
+def _in_language(texts: dict[str, Text], role: str, language: str) -> Text | None:
+    """The text of a role in a language; otherwise the original, otherwise a translation."""
+    some = [text for name, text in texts.items() if name.partition(":")[0] == role]
+    return next((text for text in some if text.language == language), texts.get(role) or next(iter(some), None))
 
 
 def carried(library: Library, cite: Cite) -> Cite | None:
@@ -152,11 +176,6 @@ def source_of(paper: Paper) -> Source:
         identifiers=dict(paper.identifiers),
         is_note=paper.kind == "note",
     )
-
-
-def visible(text: str) -> str:
-    """A text for a prompt: no hidden characters, one line, and nothing that could close the delimiters around it."""
-    return re.sub(r"\s+", " ", HIDDEN.sub("", text)).replace("<<<", "‹‹‹").replace(">>>", "›››").strip()
 
 
 def labels(text: str) -> tuple[str, list[Label]]:

@@ -1,60 +1,155 @@
-"""Does each statement rest on what it cites? Plain code that calls no model; the rules are those of docs/rules.md.
+"""Does each statement rest on what it cites? Plain code that calls no model; the rules are those of docs/evidence.md.
 
-R1 the key is in the library, R2 its sentence was shown in this prompt, R3 no free-form reference: else blocked.
-R4 each number stands in the cited sentences, R7 a sentence that claims has a citation: else marked.
-R5 (quotes) and R9 (bibliography) hold by construction: quotes are cut from stored texts, fields come from the library.
+A statement is **blocked** where it cannot stand: R1 its paper is in the library, R2 its sentences were shown in this very
+prompt, R3 it holds no reference in free form, R5 what it puts in quotation marks stands in what it cites. It is **marked**
+where a reader should look: R4 numbers and names with digits, R6 shared words, R7 a claim without a citation, R10 retracted
+papers, R11 negations and directions. R8 (nothing is repaired in silence) is the report; R9 (bibliography fields come from
+the library) holds by construction.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from assistant import attribution, polarity
 from assistant.document import Cite, Problem, Report, Statement
-from assistant.evidence import Evidence, Label, joined_cites, labels
-from assistant.numbers import missing
+from assistant.evidence import Evidence, Label, Shown, joined_cites, labels
+from assistant.numbers import Number, misplaced, missing, numbers, unknown_names
+from assistant.quotes import quotations, stands_in
+from assistant.references import free_references
+from store.keywords import stems
 
-NAME = r"[A-ZÀ-Þ][\w'’\-]+"
-FREE_FORM = re.compile(
-    rf"\(\s*(?:see |e\.g\.,? )?{NAME}(?:,? (?:et al\.?|and {NAME}|& {NAME}))?,? \(?(?:19|20)\d\d[a-z]?\)?[^)]*\)"
-    rf"|\b{NAME} et al\b\.?|\b{NAME}(?: and {NAME})? \((?:19|20)\d\d[a-z]?\)"
-    r"|\b10\.\d{4,9}/\S+|\b[aA]r[xX]iv\b[:\s]*\d{4}\.\d{4,5}|(?<![\d.])\d{4}\.\d{5}(?:v\d+)?(?!\d)|https?://\S+|\bwww\.\S+"
-    r"|\[\s*[1-9]\d{0,2}(?:\s*[,–-]\s*\d+)*\s*\]|\[@[^\]]+\]|\\cite\w*\{|\[\s*(?:P|p|ref\.? ?)\d+\s*\]",
-)
 NO_SOURCE = "[no source]"
-QUESTION = re.compile(r"[?？]\s*$")
+NO_CLAIM = re.compile(r"[?？:：]\s*$")
+"""A question, or words that lead over to what follows."""
+A_FEW = 3
+CLOSE = 0.5
+"""Where a citation names more sentences than a few, a number counts in those that share half as many words with the
+statement as the nearest does: a whole abstract holds too many numbers to vouch for any."""
+RETRACTED_TITLE = re.compile(r"^\W*(?:RETRACTED|WITHDRAWN|Retract(?:ed|ion)|Withdrawn)\b\W")
+SUSPICIOUS = "instruction-like text"
+"""The mark of what rests on a paper whose text reads like an instruction to a model."""
 
 
 def checked(line: str, evidence: Evidence) -> tuple[Statement, list[Problem]]:
     """A line of a reply as a statement with anchors and marks, and the problems for which it must be blocked."""
     text, found = labels(line)
     blocked = [Problem(text, "R2", f"{label} was not shown") for label in found if evidence.cite(label) is None]
-    blocked += free_form(text)
-    cites = [cite for label in found if (cite := evidence.cite(label))]
-    return marked(Statement(text, joined_cites(cites))), blocked
+    cites = joined_cites(cite for label in found if (cite := evidence.cite(label)))
+    blocked += [*free_form(text), *unfounded_quotations(text, cites, evidence)]
+    return judged(Statement(text, cites), evidence), blocked
 
 
 def free_form(text: str) -> list[Problem]:
     """References that our renderer did not make (R3)."""
-    return [Problem(text, "R3", f"a reference in free form: {found[0]!r}") for found in FREE_FORM.finditer(text.replace(NO_SOURCE, ""))]
+    return [Problem(text, "R3", f"a reference in free form ({kind}): {words!r}") for kind, words in free_references(text.replace(NO_SOURCE, ""))]
 
 
-def marked(statement: Statement) -> Statement:
-    """The statement with the rules that mark it."""
-    return replace(statement, marks=tuple(dict.fromkeys(problem.rule for problem in problems(statement))))
-
-
-def problems(statement: Statement) -> list[Problem]:
-    """What marks a statement: numbers that its sentences do not hold (R4), a claim without a citation (R7)."""
-    text = statement.text
-    if not statement.cites:
-        claims = NO_SOURCE not in text and not QUESTION.search(text)
-        return [Problem(text, "R7", "a claim without a citation")] if claims else []
-    quoted = " ".join(cite.quote for cite in statement.cites)
-    papers = len({cite.key for cite in statement.cites})
+def unfounded_quotations(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
+    """What a statement puts in quotation marks and the papers it cites do not say in these words (R5)."""
+    papers = {cite.key for cite in cites} or set(evidence.keys)
+    whole = [words for shown in evidence.papers if shown.paper.key in papers for words in shown.texts]
     return [
-        Problem(text, "R4", f"{number.printed!r} is not in the cited sentences")
-        for number in missing(text, quoted)
-        if not (number.printed.isalpha() and number.value == papers)  # "Two works …" counts what it cites
+        Problem(text, "R5", f"“{quote}” does not stand so in {', '.join(sorted(papers)) if cites else 'any paper shown'}")
+        for quote in quotations(text)
+        if not any(stands_in(quote, words) for words in whole)
     ]
+
+
+def judged(statement: Statement, evidence: Evidence) -> Statement:
+    """The statement with what marks it, and with the rules that could not be applied to it."""
+    if not statement.cites:
+        return replace(statement, problems=tuple(uncited(statement.text)), unchecked=())
+    compared = attribution.comparable(statement.text, statement.cites)
+    found = [
+        *number_problems(statement.text, statement.cites, evidence),
+        *(attribution_problems(statement, evidence) if compared else ()),
+        *paper_problems(statement.text, statement.cites, evidence),
+        *(polarity_problems(statement) if compared else ()),
+    ]
+    return replace(statement, problems=tuple(found), unchecked=() if compared else ("R6", "R11"))
+
+
+def uncited(text: str) -> Iterator[Problem]:
+    """A claim without a citation (R7); questions, and words that lead over, claim nothing."""
+    if NO_SOURCE not in text and not NO_CLAIM.search(text):
+        yield Problem(text, "R7", "a claim without a citation")
+
+
+def number_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
+    """Numbers that the cited sentences do not hold, or hold of something else, and names with digits that no cited paper holds (R4)."""
+    sources = near_sentences(text, cites, evidence)
+    papers = len({cite.key for cite in cites})
+    absent = [one for one in missing(text, " ; ".join(sources)) if not _counts(one, papers)]
+    elsewhere = " ; ".join(cite.quote for cite in cites)
+    found = [Problem(text, "R4", _absent(number, elsewhere)) for number in absent]
+    found += [
+        Problem(text, "R4", f"{number.printed!r} stands in the cited sentences, but beside other words")
+        for number in misplaced(text, sources)
+        if number not in absent and not _counts(number, papers)
+    ]
+    whole = " ; ".join([*(words for cite in cites if (shown := evidence.shown(cite.key)) for words in shown.texts), elsewhere])
+    return found + [Problem(text, "R4", f"{name!r} is not in the papers it cites") for name in unknown_names(text, whole)]
+
+
+def near_sentences(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[str]:
+    """The cited sentences that a statement can be about: all of a few, of a whole abstract those that share its words."""
+    wanted = stems(text)
+    near: list[str] = []
+    alone = len({cite.key for cite in cites}) == 1  # of several papers each part of a statement is about another
+    for cite in cites:
+        sentences = evidence.sentences(cite)
+        shared = [len(wanted & stems(sentence)) for sentence in sentences]
+        least = CLOSE * max(shared) if len(sentences) > A_FEW and alone else 0
+        near += [sentence for sentence, count in zip(sentences, shared, strict=True) if count >= least]
+    return near
+
+
+def _absent(number: Number, elsewhere: str) -> str:
+    if not missing(number.printed, elsewhere):
+        return f"{number.printed!r} stands only in a cited sentence about something else"
+    near = [other.printed for other in numbers(elsewhere) if other.bare == number.bare]
+    return f"{number.printed!r} is not in the cited sentences" + (f", which say {near[0]!r}" if near else "")
+
+
+def _counts(number: Number, papers: int) -> bool:
+    """Whether a number word counts the papers that the statement cites: “Two works …”."""
+    return number.printed.isalpha() and number.value == papers
+
+
+def attribution_problems(statement: Statement, evidence: Evidence) -> list[Problem]:
+    """Too few words in common with what is cited, or another sentence that fits much better (R6)."""
+    verdict = attribution.judged(statement.text, statement.cites, evidence)
+    if verdict is None or (verdict.cited >= attribution.LEAST_FIT and verdict.better is None):
+        return []
+    better = str(verdict.better) if verdict.better else ""
+    says = f"it shares {verdict.cited:.0%} of its content words with what it cites"
+    return [Problem(statement.text, "R6", f"{says}, and {verdict.better.share:.0%} with {better}" if verdict.better else says, better)]
+
+
+def paper_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
+    """Cited papers that are retracted, withdrawn or superseded (R10), or whose text reads like an instruction to a model."""
+    found = []
+    for key in dict.fromkeys(cite.key for cite in cites):
+        shown = evidence.shown(key)
+        if shown is None:
+            continue
+        found += [Problem(text, "R10", f"{key}: {notice}") for notice in notices(shown)]
+        if shown.is_suspicious:
+            found.append(Problem(text, SUSPICIOUS, f"{key} holds text that reads like an instruction to a model: “{shown.instruction}”"))
+    return found
+
+
+def notices(shown: Shown) -> tuple[str, ...]:
+    """What is said against a paper: retracted, withdrawn, superseded."""
+    titled = ("its title says that it is retracted or withdrawn",) if RETRACTED_TITLE.match(shown.paper.title) else ()
+    return (*shown.paper.notices, *titled)
+
+
+def polarity_problems(statement: Statement) -> list[Problem]:
+    """Negations and directions that the cited sentences do not share (R11)."""
+    sources = tuple(cite.quote for cite in statement.cites)
+    return [Problem(statement.text, "R11", clash.reason) for clash in polarity.clashes(statement.text, sources)]
 
 
 def label_problems(found: list[Label], evidence: Evidence, paper: int) -> list[str]:
@@ -69,16 +164,22 @@ def cites_of(found: list[Label], evidence: Evidence) -> tuple[Cite, ...]:
 
 
 def report_of(
-    statements: tuple[Statement, ...], blocked: list[Problem], failed: list[str], model_calls: int, extra: tuple[Problem, ...] = ()
+    statements: tuple[Statement, ...], blocked: Sequence[Problem], failed: Sequence[str], model_calls: int, extra: tuple[Problem, ...] = ()
 ) -> Report:
     """The integrity report of statements that stand, and of those that do not."""
-    rested = sum(bool(statement.cites) for statement in statements)
+    by_code = sum(bool(statement.cites) and not statement.unchecked for statement in statements)
     return Report(
         statements=len(statements),
-        checked_by_code=rested,
-        not_checked=len(statements) - rested,
+        checked_by_code=by_code,
+        checked_by_model=sum(bool(statement.verdict) for statement in statements),
+        not_checked=len(statements) - by_code,
         blocked=tuple(blocked),
-        marked=tuple(problem for statement in statements for problem in problems(statement)) + extra,
+        marked=tuple(problem for statement in statements for problem in statement.problems) + extra,
+        unchecked=tuple(
+            Problem(statement.text, rule, "statement and source are in different languages, so their words cannot be compared")
+            for statement in statements
+            for rule in statement.unchecked
+        ),
         failed=tuple(failed),
         model_calls=model_calls,
     )

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from assistant.document import NOTE_WARNING, Assignment, Cell, Cite, Document, Node, Problem, Report, Statement
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Assignment, Cell, Cite, Document, Node, Problem, Report, Statement, Summary
 
 Json = dict[str, object]
 
 
 def document_json(document: Document) -> Json:
     """The whole document in the shape of its task; `note` stands only where quotes are from notes."""
-    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _check, "summarize": _summarize}[document.task](document)
     return shape | ({"note": NOTE_WARNING} if document.rests_on_notes() else {})
 
 
@@ -36,8 +36,18 @@ def cell_json(cell: Cell) -> Json:
     return {"value": value, "raw": cell.raw, "status": cell.status, "by": cell.by, "cites": cites_json(cell.cites)}
 
 
+def summary_json(summary: Summary) -> Json:
+    """A paper's summary; a part of a result that its sentences do not say is null, `blocked` stands only where results were."""
+    shape: Json = {"key": summary.key} | {name: cell_json(summary.cells[name]) for name in SUMMARY_FIELDS}
+    shape["results"] = [
+        {"metric": one.metric or None, "value": one.value, "baseline": one.baseline or None, "task": one.task or None, "cites": cites_json(one.cites)}
+        for one in summary.results
+    ]
+    return shape | ({"blocked": [_problem(problem) for problem in summary.blocked]} if summary.blocked else {})
+
+
 def report_json(report: Report) -> Json:
-    """An integrity report; `failed` stands only where something failed."""
+    """An integrity report; `unchecked` and `failed` stand only where there is any."""
     shape: Json = {
         "statements": report.statements,
         "checked_by_code": report.checked_by_code,
@@ -47,7 +57,8 @@ def report_json(report: Report) -> Json:
         "marked": [{**_problem(problem), "better": problem.better or None} for problem in report.marked],
         "model_calls": report.model_calls,
     }
-    return shape | ({"failed": list(report.failed)} if report.failed else {})
+    more: Json = {"unchecked": [_problem(problem) for problem in report.unchecked]} if report.unchecked else {}
+    return shape | more | ({"failed": list(report.failed)} if report.failed else {})
 
 
 def _problem(problem: Problem) -> Json:
@@ -67,6 +78,19 @@ def _ask(document: Document) -> Json:
     }
     restated: Json = {"restated": document.restated} if document.restated else {}
     return shape | restated | ({"coverage": _coverage(document)} if document.coverage else {})
+
+
+def _check(document: Document) -> Json:
+    statements = [
+        {
+            "text": statement.text,
+            "cites": cites_json(statement.cites),
+            "blocked": list(dict.fromkeys(problem.rule for problem in statement.blocked)),
+            "marks": list(statement.marks),
+        }
+        for statement in document.statements
+    ]
+    return {"statements": statements, "report": report_json(document.report)}
 
 
 def _coverage(document: Document) -> list[Json]:
@@ -133,6 +157,14 @@ def _draft(document: Document) -> Json:
             {"heading": section.heading, "statements": [statement_json(statement) for statement in section.statements]}
             for section in document.sections
         ],
+        "coverage": _coverage(document),
+        "report": report_json(document.report),
+    }
+
+
+def _summarize(document: Document) -> Json:
+    return {
+        "summaries": [summary_json(summary) for summary in document.summaries],
         "coverage": _coverage(document),
         "report": report_json(document.report),
     }

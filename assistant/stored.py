@@ -5,19 +5,33 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from assistant.document import Assignment, Cell, Cite, Coverage, Document, Problem, Report, Section, Statement
+from assistant.document import Assignment, Cell, Cite, Coverage, Document, Problem, Report, Result, Section, Statement, Summary
 
 Fields = dict[str, object]
 
 
-def dump(value: Cell | Statement | list[Assignment] | list[Statement] | list[Problem]) -> str:
+def dump(value: Cell | Statement | Summary | list[Assignment] | list[Statement] | list[Problem]) -> str:
     """The JSON that the library keeps."""
     return json.dumps([asdict(one) for one in value] if isinstance(value, list) else asdict(value), ensure_ascii=False)
 
 
 def cell(data: str) -> Cell:
     """A stored cell."""
+    return _cell(json.loads(data))
+
+
+def summary(data: str, key: str) -> Summary:
+    """A stored summary, of the paper that has this key now."""
     fields = json.loads(data)
+    return Summary(
+        key,
+        {name: _cell(one) for name, one in fields["cells"].items()},
+        tuple(Result(**{**one, "cites": _cites(one["cites"]), "marks": tuple(one["marks"])}) for one in fields["results"]),
+        tuple(Problem(**one) for one in fields["blocked"]),
+    )
+
+
+def _cell(fields: dict[str, Any]) -> Cell:
     value = tuple(fields["value"]) if isinstance(fields["value"], list) else fields["value"]
     return Cell(**{**fields, "value": value, "cites": _cites(fields["cites"]), "marks": tuple(fields["marks"])})
 
@@ -47,7 +61,7 @@ def answer_fields(document: Document) -> Fields:
 def answer(fields: Mapping[str, Any]) -> Document:
     """An answer from its fields; its sources are the library's to say."""
     report = fields["report"]
-    found = {name: tuple(Problem(**one) for one in report[name]) for name in ("blocked", "marked")}
+    found = {name: tuple(Problem(**one) for one in report[name]) for name in ("blocked", "marked", "unchecked")}
     return Document(
         "ask",
         fields["name"],
@@ -59,7 +73,15 @@ def answer(fields: Mapping[str, Any]) -> Document:
 
 
 def _statement(fields: dict[str, Any]) -> Statement:
-    return Statement(fields["text"], _cites(fields["cites"]), tuple(fields["marks"]), fields.get("by", "model"))
+    return Statement(
+        fields["text"],
+        _cites(fields["cites"]),
+        tuple(Problem(**problem) for problem in fields["problems"]),
+        tuple(fields["unchecked"]),
+        fields["verdict"],
+        fields["exchange"],
+        by=fields.get("by", "model"),
+    )  # what is stored stands: nothing blocks it
 
 
 def _cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:

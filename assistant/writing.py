@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assistant.document import Problem, Statement
+from assistant.document import Cite, Problem, Statement
 from assistant.errors import GatewayError, ReplyUnusable
-from assistant.evidence import Evidence
+from assistant.evidence import GROUP, Evidence
 from assistant.gateway import Gateway, Message, Request
 from assistant.grounding import checked
 from assistant.wording import block
@@ -22,6 +22,9 @@ CALLS = 2
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
+STOPS = frozenset(".!?。！？")
+ENDED = re.compile(rf"(?:{GROUP.pattern}\s*)+(?P<stop>[.!?。！？])?(?:\s+(?=[A-ZÀ-Þ0-9\"“(])|\s*(?=[\u3040-\u9fff]))")
+"""Labels that another sentence follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +71,18 @@ def write(
     broken is asked for once more; after that it is reported as failed. Where no call is left for either, that is the end.
     """
     drafts: list[tuple[Statement, list[Problem]]] = []
-    told: set[Statement] = set()
+    told: set[tuple[str, tuple[Cite, ...]]] = set()
 
     def tell(statement: Statement) -> None:
-        if statement not in told:  # a reply that broke off may have said it before
-            told.add(statement)
+        if (statement.text, statement.cites) not in told:  # a reply that broke off may have said it before
+            told.add((statement.text, statement.cites))
             on_statement(statement)
 
+    exchange = exchange_of(gateway, request)
+
     def on_line(line: str) -> None:
-        if sentence := _sentence(line):
-            drafts.append(checked(sentence, evidence))
+        for sentence in sentences_in(line):
+            drafts.append(_from(exchange, checked(sentence, evidence)))
             if not drafts[-1][1]:
                 tell(drafts[-1][0])
 
@@ -89,6 +94,7 @@ def write(
         drafts.clear()
         try:
             second = replace(request, label=f"{request.label}--again", sample=request.sample + 1)
+            exchange = exchange_of(gateway, second)
             reply, left = _streamed(gateway, second, on_line), calls - 2
         except ReplyUnusable:
             return Written(failed=(str(error),))
@@ -110,8 +116,32 @@ def write_all(
         if isinstance(outcome, GatewayError):
             yield request, outcome
             continue
-        drafts = [checked(sentence, evidence) for line in outcome.text.splitlines() if (sentence := _sentence(line))]
+        exchange = exchange_of(gateway, request)
+        drafts = [_from(exchange, checked(sentence, evidence)) for line in outcome.text.splitlines() for sentence in sentences_in(line)]
         yield request, _mended(gateway, request, outcome.text, evidence, own, drafts, lambda statement: None)
+
+
+def exchange_of(gateway: Gateway, request: Request) -> str:
+    """Names an exchange with a model: the label of its recording, and the row of the ledger."""
+    return f"{request.label} {request.fingerprint(gateway.name)}"
+
+
+def sentences_in(line: str) -> list[str]:
+    """The sentences on a line of a reply, each with its labels; none for headings, fences and blank lines.
+
+    A line is meant to be one sentence; where labels end one in its middle, the rest is another.
+    """
+    text = _sentence(line)
+    found, start = [], 0
+    for hit in ENDED.finditer(text):
+        if hit["stop"] or text[start : hit.start()].rstrip()[-1:] in STOPS:
+            found.append(text[start : hit.end()].strip())
+            start = hit.end()
+    return [one for one in (*found, text[start:].strip()) if one]
+
+
+def _from(exchange: str, drafted: tuple[Statement, list[Problem]]) -> tuple[Statement, list[Problem]]:
+    return replace(drafted[0], exchange=exchange), drafted[1]
 
 
 def _streamed(gateway: Gateway, request: Request, on_line: Callable[[str], None]) -> str:
@@ -144,10 +174,10 @@ def _mended(
     if not stopped:
         return Written(tuple(statement for statement, _ in drafts))
     first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
-    again = _again(gateway, request, reply, list(first.values()), own) if may_ask else []
+    exchange, again = _again(gateway, request, reply, list(first.values()), own) if may_ask else ("", [])
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
-        statement, problems = checked(line, evidence) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
+        statement, problems = _from(exchange, checked(line, evidence)) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
         if statement is None or problems or not statement.cites:
             blocked.append(first[at])
             drafts[at] = (drafts[at][0], [first[at]])
@@ -157,15 +187,16 @@ def _mended(
     return Written(tuple(statement for statement, problems in drafts if not problems), tuple(blocked))
 
 
-def _again(gateway: Gateway, request: Request, reply: str, problems: list[Problem], own: Path | None) -> list[str]:
-    """The lines of the second reply; none when it cannot be used."""
+def _again(gateway: Gateway, request: Request, reply: str, problems: list[Problem], own: Path | None) -> tuple[str, list[str]]:
+    """The second exchange, and the sentences of its reply; none when it cannot be used."""
     messages = (
         *request.messages,
         Message("assistant", reply),
         Message("user", block("ask/mend", "user", own, problems=problems)),
     )
+    asked = replace(request, messages=messages, label=f"{request.label}--again")
     try:
-        second = gateway.complete(replace(request, messages=messages, label=f"{request.label}--again"))
+        second = gateway.complete(asked)
     except ReplyUnusable:
-        return []
-    return [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]
+        return "", []
+    return exchange_of(gateway, asked), [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]

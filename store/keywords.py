@@ -6,6 +6,7 @@ Chinese and Japanese are written without spaces, so their runs are indexed as ov
 import math
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from store.paper import Record
@@ -75,9 +76,16 @@ def shares(catalog: "Catalog", query: str, papers: Iterable[int]) -> dict[int, f
 
 def overlap(query: str, text: str) -> float:
     """How many different words of the query a text holds, by their stems; picks a paper's best passage."""
-    held = {_stem(word) for word in query_words(text)}
-    return float(sum(stem in held for stem in {_stem(word) for word in query_words(query)}))
+    held = stems(text)
+    return float(sum(stem in held for stem in stems(query)))
 
 
-def _stem(word: str) -> str:
+@lru_cache(maxsize=8192)
+def stems(text: str) -> frozenset[str]:
+    """The different words of a text, stop words left out, each cut to what its inflections share."""
+    return frozenset(stem(word) for word in query_words(text))
+
+
+def stem(word: str) -> str:
+    """A word in lower case without its ending; two characters of Chinese or Japanese are whole."""
     return word if HAN_RUN.match(word) or len(word) < 6 else word[: max(5, len(word) - 3)]

@@ -18,6 +18,8 @@ from assistant.settings import Settings, read_settings
 from store.errors import StoreError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from store.embedding import Embedder
     from store.library import Library
 
@@ -45,9 +47,11 @@ MODULES = {
     "embedder": "library",
     "ask": "tasks",
     "chat": "chat",
+    "summarize": "summaries",
     "table": "tasks",
     "taxonomy": "tasks",
     "draft": "tasks",
+    "check": "checks",
     "export": "files",
     "cost": "files",
     "settings": "files",
@@ -99,9 +103,11 @@ SUMMARIES = {
     "embedder": "set up the embedder",
     "ask": "ask a question; every sentence of the answer points at its source",
     "chat": "a conversation with the library; follow-ups are understood",
+    "summarize": "what each paper says of itself: problem, approach, data, results, limits",
     "table": "papers by columns, each cell with the sentence it rests on",
     "taxonomy": "a tree of the papers, each filed with its sentence",
     "draft": "related work: a plan to edit, then text",
+    "check": "hold a text with citations against the library",
     "export": "answers, tables, trees and drafts as files",
     "cost": "what was asked of models, and what it cost",
     "settings": "the settings in force, and where each comes from",
@@ -214,7 +220,6 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> No
     `columns` are names with how they are set: "whole" is never cut, "rest" takes what room is left and is cut, a number
     is the most characters shown; anything else is folded.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -227,8 +232,14 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> No
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    width = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140"))
-    Console(width=width, highlight=False).print(table)
+    console().print(table)
+
+
+def console() -> "Console":
+    """Standard output as wide as the terminal, or as COLUMNS says where there is none."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140")), highlight=False)
 
 
 @contextmanager

@@ -194,15 +194,15 @@ def _explain(turn: task.Turn, number: int, statement: Statement) -> None:
     click.secho(f"{number}. {statement.text}", bold=True)
     for cite in statement.cites:
         click.echo(f"   {quoted(cite)}")
-    reasons = [problem for problem in turn.document.report.marked if problem.text == statement.text]
-    for problem in reasons:
+    for problem in statement.problems:
         better = f"; better: {problem.better}" if problem.better else ""
         click.echo(f"   marked {problem.rule}: {problem.reason}{better}")
-    for mark in statement.marks:
-        if mark not in {problem.rule for problem in reasons}:
-            click.echo(f"   marked {mark}")
-    if not statement.marks:
+    if statement.unchecked:
+        click.echo(f"   not checked by {' and '.join(statement.unchecked)}: its words and its sources' are of different languages")
+    if not statement.problems:
         click.echo("   checked by code: no rule marks it" if statement.cites else "   not checked: it cites nothing")
+    if statement.verdict:
+        click.echo(f"   the second reader says: {statement.verdict}")
     shown = {one.key: one for one in turn.shown}
     for key in dict.fromkeys(cite.key for cite in statement.cites):
         click.echo(f"   {key}: {_found_by(shown.get(key))}")

@@ -16,17 +16,17 @@ from assistant.tasks import ask
 from assistant.tasks.desk import with_sources
 from store.library import Library
 
-KINDS = ("ask", "table", "taxonomy", "draft")
+KINDS = ("ask", "summarize", "table", "taxonomy", "draft")
 
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
-@click.argument("name")
+@click.argument("name", default="")
 @click.option("--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="A format; otherwise all that fit.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for the files; otherwise exports/.")
 @click.pass_obj
 def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None) -> None:
-    """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question."""
+    """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none."""
     library = context.library(keywords_only=True)
     document = with_sources(library, stored_document(library, kind, name))
     for path in written(document, output or library.folder / "exports", formats or tuple(WRITERS)):
@@ -35,6 +35,12 @@ def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], 
 
 def stored_document(library: Library, kind: str, name: str) -> Document:
     """What the library holds of that kind and name; raises UsageError when there is none."""
+    if kind == "summarize":
+        from assistant.tasks import summarize
+
+        return summarize.document(library, library.considered())
+    if not name:
+        raise click.UsageError(f"which {kind}? Give its NAME")
     if kind == "ask":
         return _answer(library, name)
     path = {"table": table_file, "taxonomy": taxonomy_file, "draft": plan_file}[kind](library.folder, name)

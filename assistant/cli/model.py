@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -10,17 +10,22 @@ from typing import NamedTuple, TypeVar
 import click
 
 from assistant.cli.base import Context, note
+from assistant.cli.library import ITEMS_FAILED
 from assistant.document import NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
+from assistant.export import written
 from assistant.export.markdown import summary
 from assistant.gateway import Gateway, Reply, Request, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
-from assistant.tasks.desk import Desk
+from assistant.tasks.desk import PACK, Desk
 from store.library import Library
+from store.paper import Paper
 
 LEDGER = "ledger.sqlite"
 FEW_CALLS = 5
 MOST_KEYS = 60
+WORDING, LONG_REPLY = 3_000, 2_000
+"""Characters of a prompt that are not papers, and tokens of a tree or a plan; for the price that is said before."""
 HOW_TO_SET = (
     "no model is configured: put name under [model] in carrel.toml (for a server of your own also api_base), or give --model; "
     "the provider's key is read from its usual variable, e.g. OPENAI_API_KEY. --replay FOLDER answers from recordings"
@@ -39,12 +44,14 @@ class Asking(NamedTuple):
     replay: Path | None
     again: bool
     yes: bool
+    verify: bool
 
 
 def model_options(command: Command) -> Command:
     """The options of every command that asks a model."""
     folder = click.Path(path_type=Path, file_okay=False)
     for option in (
+        click.option("--verify", is_flag=True, help="Have a second reader, a model too, judge each statement by the sentences it cites."),
         click.option("--yes", is_flag=True, help="Do not ask before spending."),
         click.option("--again", is_flag=True, help="Ask anew instead of taking replies that were paid for."),
         click.option("--replay", type=folder, help="Answer from the recordings in this folder; calls no model."),
@@ -53,6 +60,23 @@ def model_options(command: Command) -> Command:
         click.option("--deadline", type=float, help="Give a call up after this many seconds."),
         click.option("--api-base", help="Address of an OpenAI-compatible server."),
         click.option("--model", help="The model, as litellm names it."),
+    ):
+        command = option(command)
+    return command
+
+
+formats_option = click.option(
+    "--to", "formats", multiple=True, type=click.Choice(["md", "json", "csv", "tex", "bib"]), help="Also write it as a file."
+)
+output_option = click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
+
+
+def show_options(command: Command) -> Command:
+    """The options of a command that brings up to date what it also only shows."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="As JSON; asks no model unless --run is given."),
+        click.option("--run", is_flag=True, help="With --json: bring it up to date first."),
+        click.option("--show", is_flag=True, help="Only print what there is; asks no model."),
     ):
         command = option(command)
     return command
@@ -90,7 +114,7 @@ def desk(context: Context, wanted: Asking, *, keywords_only: bool = False, may_l
     lacks = may_lack_model and not wanted.replay and not settings.model_name
     gateway = Gateway(Nobody()) if lacks else gateway_for(library, settings, wanted)
     try:
-        yield Desk(library, gateway, settings)
+        yield Desk(library, gateway, settings, wanted.verify, lambda *amount: confirm_price(gateway, wanted, *amount))
     finally:
         gateway.close()
         library.close()
@@ -145,6 +169,13 @@ def confirm_price(gateway: Gateway, wanted: Asking, calls: int, characters: int,
         raise UsageError(f"{price}; add --yes to go on")
 
 
+def say_price(at: Desk, wanted: Asking, papers: Sequence[Paper], each: int, more: int = 0) -> None:
+    """Says the price of reading papers in packs at about `each` tokens out a paper, and of `more` calls over all of them."""
+    calls = -(-len(papers) // PACK) + more
+    characters = (1 + more) * sum(len(paper.abstract) for paper in papers) + WORDING * calls
+    confirm_price(at.gateway, wanted, calls, characters, each * len(papers) + LONG_REPLY * more)
+
+
 def cited(statement: Statement) -> str:
     """A statement as the terminal shows it, its citations behind it; of what code counted the first keys."""
     found = [cite.key if statement.by == "code" else f"{cite.key} {_place(cite)}" for cite in statement.cites]
@@ -163,13 +194,13 @@ def _place(cite: Cite) -> str:
     return "title" if cite.text == "title" else ",".join(map(str, cite.sentences))
 
 
-def say_report(document: Document) -> None:
-    """The integrity report and what was asked, on standard error."""
+def say_report(document: Document, *, problems: bool = True) -> None:
+    """The integrity report and what was asked, on standard error; `problems` says each of them too."""
     report = document.report
     is_counted = bool(document.statements) and all(statement.by == "code" for statement in document.statements)
     if (report.statements and not is_counted) or report.blocked or report.failed:
         note(summary(report))
-    for problem in (*report.blocked, *report.marked):
+    for problem in (*report.blocked, *report.marked) if problems else ():
         note(f"  {problem.rule}: {problem.text}: {problem.reason}")
     for item in report.failed:
         note(f"  failed: {item}")
@@ -178,3 +209,16 @@ def say_report(document: Document) -> None:
     if report.model_calls:
         cost = "cost unknown" if document.cost_usd is None else f"{document.cost_usd:.4f} US dollars"
         note(f"{report.model_calls} model calls, {document.tokens_in} tokens in, {document.tokens_out} out, {cost}")
+
+
+def ended(document: Document) -> None:
+    """Exit 1 when items failed, so that a script sees it."""
+    if document.report.failed:
+        raise click.exceptions.Exit(ITEMS_FAILED)
+
+
+def exported(context: Context, document: Document, formats: Sequence[str], output: Path | None) -> None:
+    """Writes the document as files of these formats, and says where."""
+    if formats:
+        for path in written(document, output or context.folder / "exports", formats):
+            note(f"wrote {path}")

@@ -1,7 +1,6 @@
 """Commands that ask a model: ask, table, taxonomy, draft."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,45 +9,39 @@ import click
 
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table, progress
-from assistant.cli.library import ITEMS_FAILED, scope_of, scope_options
-from assistant.cli.model import Asking, asking, cited, confirm_price, desk, model_options, quoted, say_report
+from assistant.cli.library import scope_of, scope_options
+from assistant.cli.model import (
+    LONG_REPLY,
+    WORDING,
+    asking,
+    cited,
+    confirm_price,
+    desk,
+    ended,
+    exported,
+    formats_option,
+    model_options,
+    output_option,
+    quoted,
+    say_price,
+    say_report,
+    show_options,
+)
 from assistant.document import Column, Document
 from assistant.errors import NoModel, UsageError
-from assistant.export import written
 from assistant.export.markdown import sentence, shown
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, tree_toml, with_columns, write_kept
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
-from assistant.tasks.desk import PACK, Desk, with_sources
+from assistant.tasks.desk import with_sources
 from store.keys import slug
 from store.library import Library
-from store.paper import Paper
 
 if TYPE_CHECKING:
     from assistant.tasks.draft import Plan
 
-WORDING, LONG_REPLY = 3_000, 2_000
-"""Characters of a prompt that are not papers, and tokens of a tree or a plan; for the price that is said before."""
 COLUMN = re.compile(r"(?P<name>[^:=?]+?)\s*(?:\((?P<type>[a-z/]+)\))?\s*[:=]\s*(?P<question>.+)")
-
-
-def _ended(document: Document) -> None:
-    """Exit 1 when items failed, so that a script sees it."""
-    if document.report.failed:
-        raise click.exceptions.Exit(ITEMS_FAILED)
-
-
-def _exported(context: Context, document: Document, formats: Sequence[str], output: Path | None) -> None:
-    if formats:
-        for path in written(document, output or context.folder / "exports", formats):
-            note(f"wrote {path}")
-
-
-formats_option = click.option(
-    "--to", "formats", multiple=True, type=click.Choice(["md", "json", "csv", "tex", "bib"]), help="Also write it as a file."
-)
-output_option = click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
 
 
 @click.command()
@@ -93,8 +86,8 @@ def ask(
     else:
         _say_sources(document)
     say_report(document)
-    _exported(context, document, formats, output)
-    _ended(document)
+    exported(context, document, formats, output)
+    ended(document)
 
 
 def _unsaid(words: str) -> None:
@@ -145,21 +138,11 @@ def _shows_evidence(context: Context, inquiry: ask_task.Inquiry, *, as_json: boo
     return bool(papers) or bool(library.catalog.count() and ask_task.foreign_language(library, inquiry.question))
 
 
-def _show_options(command: click.decorators.FC) -> click.decorators.FC:
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="As JSON; asks no model unless --run is given."),
-        click.option("--run", is_flag=True, help="With --json: bring it up to date first."),
-        click.option("--show", is_flag=True, help="Only print what there is; asks no model."),
-    ):
-        command = option(command)
-    return command
-
-
 @click.command()
 @click.argument("name")
 @click.option("--columns", "columns_from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of columns.")
 @click.option("--column", "given", multiple=True, help="A column: 'Name: question', or 'Name (number): question'.")
-@_show_options
+@show_options
 @scope_options
 @model_options
 @formats_option
@@ -193,16 +176,9 @@ def table(
         with desk(context, wanted, keywords_only=True) as at, progress("reading papers") as bar:
             papers = at.library.considered(scope)
             waiting = [paper for paper in papers if task.missing_columns(at.library, name, columns, paper)]
-            _price(at, wanted, waiting, each=40 * len(columns))
+            say_price(at, wanted, waiting, each=40 * len(columns))
             document = task.fill(at, name, columns, papers, bar)
     _finish(context, document, as_json=as_json, formats=formats, output=output)
-
-
-def _price(at: Desk, wanted: Asking, papers: Sequence[Paper], each: int, more: int = 0) -> None:
-    """Says the price of reading papers in packs at about `each` tokens out a paper, and of `more` calls over all of them."""
-    calls = -(-len(papers) // PACK) + more
-    characters = (1 + more) * sum(len(paper.abstract) for paper in papers) + WORDING * calls
-    confirm_price(at.gateway, wanted, calls, characters, each * len(papers) + LONG_REPLY * more)
 
 
 def _columns(context: Context, name: str, columns_from: Path | None, given: tuple[str, ...]) -> tuple[Column, ...]:
@@ -235,8 +211,8 @@ def _finish(context: Context, document: Document, *, as_json: bool, formats: tup
         {"table": _print_table, "taxonomy": _print_tree, "draft": _print_draft}[document.task](document)
     if not as_json or document.report.model_calls:
         say_report(document)
-    _exported(context, document, formats, output)
-    _ended(document)
+    exported(context, document, formats, output)
+    ended(document)
 
 
 def _print_table(document: Document) -> None:
@@ -275,7 +251,7 @@ def _print_draft(document: Document) -> None:
 @click.command()
 @click.argument("name")
 @click.option("--facet", help="What the tree divides the papers by, e.g. 'where the reward comes from'.")
-@_show_options
+@show_options
 @scope_options
 @model_options
 @formats_option
@@ -310,7 +286,7 @@ def taxonomy(
     else:
         with desk(context, wanted, keywords_only=True) as at, progress("filing papers") as bar:
             papers = at.library.considered(scope)
-            _price(at, wanted, papers, each=60, more=0 if path.exists() else 1)
+            say_price(at, wanted, papers, each=60, more=0 if path.exists() else 1)
             if path.exists():
                 document = task.file_papers(at, name, task.Tree(*read_tree(path)), papers, bar)
             else:
@@ -330,7 +306,7 @@ def taxonomy(
 @click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 20), help="About how many.")
 @click.option("--taxonomy", "tree_name", help="Plan along this tree.")
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
-@_show_options
+@show_options
 @scope_options
 @model_options
 @formats_option

@@ -24,6 +24,8 @@ SYMBOL = re.compile(r"[\u0250-\u02ff\u0370-\u03ff\u2000-\u22ff\u2300-\u2bff\U000
 HEADING = re.compile(r"^(\s*)([-+]|\d+[.)])(\s)")
 FORMULA_SIGNS = "=+-@\t\r＝＋－＠"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+COMMENT = re.compile(r"(?<!\\)%")
+"""A percent sign that LaTeX would take for the start of a comment; in a title or a cell it is one of percent."""
 BIB_SAFE = re.compile(r"(\$[^$]+\$)")
 
 
@@ -32,7 +34,7 @@ def plain(text: str) -> str:
     if "\\" in text or "$" in text:
         from pylatexenc.latex2text import LatexNodes2Text
 
-        text = LatexNodes2Text(math_mode="text", strict_latex_spaces=True).latex_to_text(text)
+        text = LatexNodes2Text(math_mode="text", strict_latex_spaces=True).latex_to_text(COMMENT.sub(r"\\%", text))
     return " ".join(CONTROL.sub("", text).split())
 
 

@@ -1,16 +1,20 @@
 r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, text with \\cite."""
 
-from assistant.document import NOTE_WARNING, Document, Node, Statement
+from collections.abc import Iterable, Sequence
+
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Node, Statement
 from assistant.export import names
 from assistant.export.escape import latex, plain
 from assistant.export.markdown import shown
 
 ABSENT = {"–": "--"}
+WIDTHS = (1, 1.2, 0.7, 0.8, 0.8, 1.5)
+"""How wide the columns of summaries are to one another: a category is a word, results are several lines."""
 
 
 def write(document: Document) -> str:
     """The part of a paper that this document is, after a comment that says what it needs."""
-    body = {"ask": _text, "draft": _text, "table": _table, "taxonomy": _tree}[document.task](document)
+    body = {"ask": _text, "draft": _text, "table": _table, "taxonomy": _tree, "summarize": _summaries}[document.task](document)
     warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
     return "\n".join([*warning, *body]) + "\n"
 
@@ -32,9 +36,30 @@ def _text(document: Document) -> list[str]:
 
 
 def _table(document: Document) -> list[str]:
-    width = (0.88 - 0.025 * len(document.columns)) / max(len(document.columns), 1)  # what the gaps between columns leave
-    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{width:.3f}\\linewidth}}" for _ in document.columns)
-    head = " & ".join(["Paper", *(latex(column.name) for column in document.columns)])
+    rows = [(row.key, [_silent(shown(row.cells.get(column.id))) for column in document.columns]) for row in document.rows]
+    return _longtable(document, [column.name for column in document.columns], rows)
+
+
+def _summaries(document: Document) -> list[str]:
+    """A row a paper, wide enough for a page turned sideways."""
+    rows = []
+    for summary in document.summaries:
+        said = [*map(str, summary.results), *(["see paper"] if summary.blocked else [])]
+        results = r" \newline ".join(f"\\textbullet~{latex(plain(result))}" for result in said) or "--"
+        rows.append((summary.key, [*(_silent(shown(summary.cells[field])) for field in SUMMARY_FIELDS), results]))
+    return ["% best within \\begin{landscape} of \\usepackage{pdflscape}", *_longtable(document, [*SUMMARY_FIELDS.values(), "Results"], rows, WIDTHS)]
+
+
+def _silent(text: str) -> str:
+    return latex(ABSENT.get(text, text))
+
+
+def _longtable(document: Document, names_of_columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]], widths: Sequence[float] = ()) -> list[str]:
+    """A long table of papers by columns, equally wide or in these proportions; the cells are LaTeX already."""
+    shares = widths or [1] * len(names_of_columns)
+    room = 0.88 - 0.025 * len(names_of_columns)  # what the gaps between columns leave
+    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{room * share / sum(shares):.3f}\\linewidth}}" for share in shares)
+    head = " & ".join(["Paper", *(latex(name) for name in names_of_columns)])
     lines = [
         "% needs \\usepackage{booktabs,longtable,array}",
         "{\\footnotesize",
@@ -47,10 +72,9 @@ def _table(document: Document) -> list[str]:
         "\\bottomrule",
         "\\endfoot",
     ]
-    for row in document.rows:
-        source = document.sources.get(row.key)
-        cells = [latex(ABSENT.get(text, text)) for text in (shown(row.cells.get(column.id)) for column in document.columns)]
-        lines.append(" & ".join([f"{latex(names.byline(source)) if source else ''}~\\cite{{{row.key}}}", *cells]) + " \\\\")
+    for key, cells in rows:
+        source = document.sources.get(key)
+        lines.append(" & ".join([f"{latex(names.byline(source)) if source else ''}~\\cite{{{key}}}", *cells]) + " \\\\")
     return [*lines, "\\end{longtable}", "}"]
 
 

@@ -3,17 +3,22 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, Cell, Cite, Document, Report, Section, Statement
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
 from assistant.export import names
 from assistant.export.escape import markdown, plain
 
 ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
 LEGEND = "– is not stated in the abstract; none: the paper says there is none; see paper: it has it, the abstract does not say what."
 
+STATUSES_EXPLAINED = (
+    "*not stated*: the abstract is silent; *absent*: the paper says there is none; *full text needed*: the paper has it, "
+    "or a model said so and no sentence of the abstract vouches for it."
+)
+
 
 def write(document: Document) -> str:
     """The document with what it rests on, its coverage and its checks."""
-    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft}[document.task](document)
+    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked, "summarize": _summaries}[document.task](document)
     parts = [*body, *_coverage(document), *_report(document)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -49,6 +54,25 @@ def _draft(document: Document) -> list[str]:
     for section in document.sections:
         lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
     return [*lines, "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+
+
+def _checked(document: Document) -> list[str]:
+    """Each statement of a file with its verdict, the reasons, and the sentences it can rest on."""
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    for number, statement in enumerate(document.statements, 1):
+        lines.append(f"{number}. **{verdict(statement)}** {markdown(statement.text)}")
+        lines += [f"    - {problem.rule}: {markdown(problem.reason)}" for problem in (*statement.blocked, *statement.problems)]
+        lines += [f"    - {_quoted(cite)}" for cite in statement.cites if cite.quote]
+    return [*lines, ""]
+
+
+def verdict(statement: Statement) -> str:
+    """A statement in a word: blocked, marked, not checked (which is not passed), or holds."""
+    if statement.blocked:
+        return "blocked"
+    if statement.problems:
+        return "marked"
+    return "not checked" if statement.unchecked or not statement.cites else "holds"
 
 
 def _paragraph(section: Section) -> list[str]:
@@ -109,8 +133,11 @@ def shown(cell: Cell | None) -> str:
 
 
 def _cell(cell: Cell | None) -> str:
-    mark = f" ({', '.join(mark.partition(':')[0] for mark in cell.marks)}!)" if cell and cell.marks else ""
-    return markdown(shown(cell)) + mark
+    return markdown(shown(cell)) + _marks(cell.marks if cell else ())
+
+
+def _marks(marks: Sequence[str]) -> str:
+    return f" ({', '.join(mark.partition(':')[0] for mark in marks)}!)" if marks else ""
 
 
 def _taxonomy(document: Document) -> list[str]:
@@ -132,6 +159,38 @@ def _taxonomy(document: Document) -> list[str]:
     if document.unassigned:
         lines += ["## Unassigned", "", *(f"- @{one.key}: {markdown(one.reason)}" for one in document.unassigned), ""]
     return lines
+
+
+def _summaries(document: Document) -> list[str]:
+    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    for summary in document.summaries:
+        source = document.sources.get(summary.key)
+        lines += [f"## {markdown(plain(source.title) if source and source.title else summary.key)}", ""]
+        lines += [f"{markdown(names.byline(source))} [@{summary.key}]" if source else f"@{summary.key}", ""]
+        for field, name in SUMMARY_FIELDS.items():
+            cell = summary.cells[field]
+            lines.append(f"- **{name}**: {markdown(told(cell))}{_marks(cell.marks)}")
+            lines += [f"    - {_quoted(cite)}" for cite in cell.cites]
+        lines += [*_results(summary), ""]
+    return [*lines, STATUSES_EXPLAINED, ""] if document.summaries else [*lines, "No paper has a summary yet.", ""]
+
+
+def _results(summary: Summary) -> list[str]:
+    lines = [f"- **Results**: {stopped_results(summary) or ('' if summary.results else 'not stated')}".rstrip()]
+    for result in summary.results:
+        lines.append(f"    - {markdown(plain(str(result)))}{_marks(result.marks)}")
+        lines += [f"        - {_quoted(cite)}" for cite in result.cites]
+    return lines
+
+
+def told(cell: Cell) -> str:
+    """A cell of a summary as one text: what it says, or which kind of no."""
+    return shown(cell) if cell.status == "stated" else cell.status
+
+
+def stopped_results(summary: Summary) -> str:
+    """What stands for results that no sentence vouches for, so that they are not taken for none."""
+    return f"full text needed for {len(summary.blocked)} that a rule stopped, see the report" if summary.blocked else ""
 
 
 def _coverage(document: Document) -> list[str]:

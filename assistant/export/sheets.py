@@ -4,16 +4,16 @@ import csv
 import io
 from collections.abc import Iterable
 
-from assistant.document import Cite, Document
+from assistant.document import SUMMARY_FIELDS, Cite, Document
 from assistant.export.escape import cell, plain
-from assistant.export.markdown import shown
+from assistant.export.markdown import shown, stopped_results, told
 
 FROM = "quotes are from"
 
 
 def write(document: Document) -> str:
     """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
-    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements}[document.task](document)
+    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerows([[cell(value) for value in row] for row in rows])
@@ -32,6 +32,23 @@ def _table(document: Document) -> Iterable[list[str]]:
             *(value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")),
             _whose(document, [row.key]),
         ]
+
+
+def _summaries(document: Document) -> Iterable[list[str]]:
+    """A row a paper, and beneath it a row a result: filtered by "row", either is a table of its own."""
+    columns = [name for called in SUMMARY_FIELDS.values() for name in (called, f"{called}: status", f"{called}: sentences")]
+    yield ["key", "title", "year", "row", *columns, "Results", "metric", "value", "baseline", "task", "marks", "sentences", FROM]
+    for summary in document.summaries:
+        source = document.sources.get(summary.key)
+        head = [summary.key, plain(source.title) if source else "", source.year if source else ""]
+        cells = [summary.cells[field] for field in SUMMARY_FIELDS]
+        said = [value for cell in cells for value in (told(cell), cell.status, _quotes(cell.cites))]
+        results = " | ".join(filter(None, [*map(str, summary.results), stopped_results(summary)])) or "not stated"
+        marks = ", ".join(f"{name}: {mark}" for name, cell in zip(SUMMARY_FIELDS.values(), cells, strict=True) for mark in cell.marks)
+        yield [*head, "paper", *said, plain(results), *[""] * 4, marks, "", _whose(document, [summary.key])]
+        for one in summary.results:
+            outcome = [one.metric, one.value, one.baseline, one.task, ", ".join(one.marks), _quotes(one.cites)]
+            yield [*head, "result", *[""] * len(said), "", *outcome, _whose(document, [summary.key])]
 
 
 def _taxonomy(document: Document) -> Iterable[list[str]]:

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from assistant import stored
 from assistant.document import Document, Section, Statement
 from assistant.errors import AssistantError, ReplyUnusable
-from assistant.evidence import visible
 from assistant.tasks import ask, questions
 from assistant.tasks.desk import Desk, label_for, with_sources
+from assistant.visible import visible
 from store.catalog import now
 from store.errors import UnknownPaper
 from store.library import Library
@@ -169,7 +169,7 @@ def turn(
         answered = ask.answered(desk, replace(inquiry, calls=left), on_came)
     except (AssistantError, KeyboardInterrupt) as error:
         if came:
-            broken = desk.finished(_broken_off(inquiry, came, str(error) or "interrupted"), since)
+            broken = desk.finished(_broken_off(inquiry, came, str(error) or "interrupted"), since, is_whole=False)
             shown = ask.chosen(desk.library, inquiry).shown
             kept(desk.library, talk, Turn(inquiry.question, broken, shown, asking.scope_words, now()))
         raise

@@ -25,11 +25,17 @@ PACK = 12
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A scholar's desk: the library open, a model to ask, and the settings in force."""
+    """A scholar's desk: the library open, a model to ask, and the settings in force.
+
+    `second_reader` has every finished document read once more by the model; `price` is told before many calls how many,
+    with how many characters and tokens out, and raises where the person says no.
+    """
 
     library: Library
     gateway: Gateway
     settings: Settings
+    second_reader: bool = False
+    price: Callable[[int, int, int], None] = lambda calls, characters, tokens_out: None
 
     @property
     def own(self) -> Path:
@@ -74,7 +80,7 @@ class Desk:
         A reply that cannot be used fails its pack alone. A refused key or a spent budget is raised when what came
         before it is kept.
         """
-        jobs = [gathered(self.library, pack) for pack in packs(papers)]
+        jobs = [gathered(self.library, pack) for pack in packs(papers, self._is_suspicious)]
         failed: list[str] = []
         last: GatewayError | None = None
         for done, (evidence, outcome) in enumerate(self.structured_all(jobs, asked), 1):
@@ -88,10 +94,20 @@ class Desk:
             raise last
         return failed
 
-    def finished(self, document: Document, since: int = 0) -> Document:
-        """The document with its sources from the library, and what this run asked and paid after its first `since` calls."""
-        calls, usage, cost = self.gateway.spent(since)
+    def _is_suspicious(self, paper: Paper) -> bool:
+        return gathered(self.library, [paper]).papers[0].is_suspicious
+
+    def finished(self, document: Document, since: int = 0, *, is_whole: bool = True) -> Document:
+        """The document with its sources from the library, and what this run asked and paid after its first `since` calls.
+
+        One that broke off is not whole, and is not given to a second reader.
+        """
         whole = with_sources(self.library, document)
+        if self.second_reader and is_whole:
+            from assistant.tasks.verify import verified
+
+            whole = verified(self, whole)
+        calls, usage, cost = self.gateway.spent(since)
         return replace(
             whole,
             model=self.gateway.name,
@@ -106,18 +122,26 @@ def with_sources(library: Library, document: Document) -> Document:
     """The document under the present keys of its papers, with what the library says of each.
 
     What was read is stored with the key of its day; an imported key may have replaced it since. Where a paper shows
-    another text now, its anchors are carried over to the same sentences there, or the statement is marked.
+    another text now, its anchors are carried over to the same sentences there, or the statement is marked. What a second
+    reader said of it before stands beside it.
     """
+    from assistant.tasks.verify import with_verdicts
+
     names = {key: library.paper(key).key for key in document.mentioned()}
     renamed = document.renamed(names) if any(old != new for old, new in names.items()) else document
     present = renamed.anchored(lambda cite: carried(library, cite))
-    return replace(present, sources=sources(library, present.mentioned()))
+    return with_verdicts(library, replace(present, sources=sources(library, present.mentioned())))
 
 
-def packs(papers: Sequence[Paper], size: int = PACK) -> list[tuple[Paper, ...]]:
-    """The papers in packs, in order of key."""
+def packs(papers: Sequence[Paper], is_suspicious: Callable[[Paper], bool], size: int = PACK) -> list[tuple[Paper, ...]]:
+    """The papers in packs, in order of key; a paper whose text reads like an instruction is read alone, last.
+
+    So the packs of the others are what they would be without it, to the byte.
+    """
     ordered = sorted(papers, key=lambda paper: paper.key)
-    return [tuple(ordered[start : start + size]) for start in range(0, len(ordered), size)]
+    alone = [paper for paper in ordered if is_suspicious(paper)]
+    together = [paper for paper in ordered if paper not in alone]
+    return [*(tuple(together[start : start + size]) for start in range(0, len(together), size)), *((paper,) for paper in alone)]
 
 
 def label_for(task: str, step: str, subject: str) -> str:

@@ -2,32 +2,21 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from assistant import stored
-from assistant.document import Cell, Column, Coverage, Document, Problem, Report, Row, Status
-from assistant.evidence import Evidence, Shown, label_list
+from assistant.cells import STOPS, CellReply, Fault, cell_faults, mark_problem, read_cell
+from assistant.document import Cell, Column, Coverage, Document, Problem, Report, Row
+from assistant.evidence import Evidence
 from assistant.gateway import Check, Parsed, Request
-from assistant.grounding import cites_of, free_form, label_problems
-from assistant.numbers import missing
 from assistant.tasks.desk import Desk, label_for
 from store.keys import slug
 from store.library import Library
 from store.paper import Paper
 
 TASK: Final = "table"
-Value = str | float | bool | list[str] | None
-
-
-class CellReply(BaseModel):
-    """A cell as a model gives it."""
-
-    status: Status
-    value: Value = None
-    sentences: list[str] = Field(default_factory=list)
 
 
 class PaperReply(BaseModel):
@@ -76,9 +65,8 @@ def document(library: Library, name: str, columns: Sequence[Column], papers: Seq
         coverage.append(Coverage(paper.key, stated, "" if stated else _left_out(cells)))
         for column in columns:
             for mark in cells[column.id].marks if column.id in cells else ():
-                rule, _, reason = mark.partition(": ")
-                problem = Problem(f"{paper.key}, {column.name}: {cells[column.id].raw}", rule, reason)
-                (marked if rule == "R4" else blocked).append(problem)
+                problem = mark_problem(f"{paper.key}, {column.name}: {cells[column.id].raw}", mark)
+                (blocked if problem.rule in STOPS else marked).append(problem)
     filled = [cell for row in rows for cell in row.cells.values()]
     report = Report(
         statements=len(filled),
@@ -115,25 +103,8 @@ def _faults(reply: PackReply, columns: Sequence[Column], evidence: Evidence) -> 
         for column in columns:
             cell = given[shown.number].cells.get(column.id) if shown.number in given else None
             where = f"paper {shown.number}, {column.id}"
-            said += [f"{where}: {fault}" for fault in _cell_faults(cell, column, evidence, shown)]
-    return said
-
-
-def _cell_faults(cell: CellReply | None, column: Column, evidence: Evidence, shown: Shown) -> list[str]:
-    if cell is None:
-        return ["no cell"]
-    found = label_list(cell.sentences)
-    said = label_problems(found, evidence, shown.number)
-    if cell.status in {"stated", "absent"} and not found:
-        said.append(f"status {cell.status!r} needs the labels of the sentences that say so")
-    if cell.status == "stated" and cell.value in (None, "", []):
-        said.append("status 'stated' needs a value")
-    said += [problem.reason for problem in free_form(_raw(cell.value))]
-    if column.vocabulary and cell.status == "stated":
-        words = cell.value if isinstance(cell.value, list) else [cell.value]
-        said += [f"{word!r} is not in the vocabulary" for word in words if str(word) not in {*column.vocabulary, "other"}]
-    if column.type == "number" and cell.status == "stated" and (isinstance(cell.value, bool) or not isinstance(cell.value, int | float)):
-        said.append("the value should be a number")
+            faults = [fault.reason for fault in cell_faults(cell, column, evidence, shown)] if cell else ["no cell"]
+            said += [f"{where}: {fault}" for fault in faults]
     return said
 
 
@@ -148,25 +119,11 @@ def _kept(library: Library, name: str, columns: Sequence[Column], evidence: Evid
                 if cell is None:
                     failed.append(f"{shown.paper.key}: no cell for {column.name} in the reply")
                     continue
-                faults = _cell_faults(cell, column, evidence, shown)
-                library.catalog.keep_finding(TASK, slug(name), _item(column), shown.paper.number, stored.dump(_cell(cell, faults, evidence)))
+                made = read_cell(cell, _stopped(cell_faults(cell, column, evidence, shown)), evidence)
+                library.catalog.keep_finding(TASK, slug(name), _item(column), shown.paper.number, stored.dump(made))
     return failed
 
 
-def _cell(cell: CellReply, faults: list[str], evidence: Evidence) -> Cell:
-    """A cell with its anchors; one with faults loses its value, which nothing vouches for."""
-    raw = _raw(cell.value)
-    if faults:
-        rule = "R2" if any("shown" in fault or "another paper" in fault for fault in faults) else "R7"
-        return Cell(None, raw, "full text needed", marks=(f"{rule}: {faults[0]}",))
-    cites = cites_of(label_list(cell.sentences), evidence)
-    value = tuple(cell.value) if isinstance(cell.value, list) else cell.value
-    made = Cell(value if cell.status in {"stated", "absent"} else None, raw, cell.status, cites=cites)
-    absent = missing(raw, " ".join(cite.quote for cite in cites)) if cell.status == "stated" else []
-    return replace(made, marks=tuple(f"R4: {number.printed!r} is not in the cited sentences" for number in absent))
-
-
-def _raw(value: Value) -> str:
-    if isinstance(value, list):
-        return "; ".join(value)
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+def _stopped(faults: Sequence[Fault]) -> Fault | None:
+    """The first fault, under the rule about labels where that is among them, else under the one about sources."""
+    return Fault("R2" if any(fault.rule == "R2" for fault in faults) else "R7", faults[0].reason) if faults else None

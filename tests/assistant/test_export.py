@@ -8,6 +8,7 @@ import re
 import pytest
 
 from assistant.document import (
+    SUMMARY_FIELDS,
     Assignment,
     Cell,
     Cite,
@@ -15,11 +16,14 @@ from assistant.document import (
     Coverage,
     Document,
     Node,
+    Problem,
     Report,
+    Result,
     Row,
     Section,
     Source,
     Statement,
+    Summary,
     Unassigned,
 )
 from assistant.export import WRITERS, bibtex, escape
@@ -46,7 +50,7 @@ def documents(text: str) -> list[Document]:
     """One document a task, with the text in every field that a paper or a model fills."""
     cite = Cite("a2026x", "abstract", (1,), text, 1)
     sources = {"a2026x": source("a2026x", text, authors=(text,), organization=text, venue=text), "b": source("b", "B")}
-    statement = Statement(text, (cite,), ("R4",))
+    statement = Statement(text, (cite,), (Problem(text, "R4", "x"),))
     coverage = (Coverage("a2026x", ("One",)), Coverage("b", (), text))
     return [
         Document("ask", text, sections=(Section("", (statement,)),), outcome="answered", sources=sources),
@@ -58,6 +62,12 @@ def documents(text: str) -> list[Document]:
         Document(
             "taxonomy", text, nodes=(Node("n", text, text, facet=text),), assignments=(Assignment("a2026x", "n", cites=(cite,)),),
             unassigned=(Unassigned("b", text),), coverage=coverage, sources=sources,
+        ),
+        Document(
+            "summarize", text, coverage=coverage, sources=sources, summaries=(Summary(
+                "a2026x", dict.fromkeys(SUMMARY_FIELDS, Cell(text, text, "stated", cites=(cite,), marks=("R4: not there",))),
+                (Result(text, text, text, text, (cite,)), Result("", text)), (Problem(text, "R7", text),),
+            ),),
         ),
     ]  # fmt: skip
 
@@ -127,3 +137,17 @@ def test_notes_say_that_they_are_notes() -> None:
     assert "our notes, not from the authors' abstracts" in WRITERS["md"](noted)
     assert "our notes, not from the authors' abstracts" in WRITERS["tex"](noted)
     assert "our notes" not in WRITERS["md"](document)
+
+
+def test_a_percent_sign_beside_mathematics_starts_no_comment() -> None:
+    """What stands behind it is kept; an escaped one is shown plainly."""
+    assert escape.plain(r"22.4% (9.4% before) on $\tau$-bench, 5\% less") == "22.4% (9.4% before) on τ-bench, 5% less"
+
+
+def test_a_summary_without_results_is_no_blank() -> None:
+    """Every writer says that nothing is stated."""
+    silent = Summary("b", dict.fromkeys(SUMMARY_FIELDS, Cell(None, "", "not stated")))
+    document = Document("summarize", "S", sources={"b": source("b", "B")}, summaries=(silent,))
+    assert "- **Results**: not stated" in WRITERS["md"](document)
+    assert WRITERS["tex"](document).count("& --") == 6
+    assert next(csv.DictReader(io.StringIO(WRITERS["csv"](document).removeprefix("\ufeff"))))["Results"] == "not stated"

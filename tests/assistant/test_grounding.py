@@ -4,9 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assistant.evidence import Evidence, Label, gathered, labels, visible
+from assistant.evidence import Evidence, Label, gathered, labels
 from assistant.grounding import checked, free_form
 from assistant.numbers import missing
+from assistant.visible import visible
 from store.library import Library
 from store.paper import Paper
 

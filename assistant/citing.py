@@ -1,0 +1,219 @@
+r"""Files with citations → the statements in them: Markdown (`[@key]`), LaTeX (`\cite{key}`), JSON Lines, and our own JSON.
+
+Each statement is a sentence without its citations, with the keys it cites and the line where it stands. Headings, tables,
+code, formulas on lines of their own, bibliographies and the appendices of our own exports state nothing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assistant.document import NOTE_WARNING
+from assistant.errors import UsageError
+from store import sentences
+
+LARGEST = 20 * 2**20
+"""Bytes; a thesis has one."""
+OPEN, CLOSE, BREAK, NAMED = "\ue000", "\ue001", "\ue002", "Ɔ"
+"""Marks that no text holds; a citation that is a word of its sentence looks like a name, so that a sentence can begin with it."""
+PLACE = re.compile(rf"\s*{NAMED}?{OPEN}(\d+){CLOSE}")
+KEY = r"[\w][\w:.+/-]*[\w]|\w"
+BRACKETED = re.compile(r"\[(?=[^\[\]]*@)([^\[\]]*)\]")
+INLINE = re.compile(rf"(?<![\w.@])-?@({KEY})")
+APPENDIX = re.compile(r"^(?:sentences behind it|sources|references|bibliography|works cited|literature|literatur|références|coverage|checks|columns|参考文献)$", re.IGNORECASE)
+LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]*\]\s*){0,2})\{([^}]*)\}")
+NARRATIVE = re.compile(r"(?:textcite|citet|citeauthor|citealt|cite[Pp]?t)$|^[cC]itet")
+LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
+LATEX_OUT = "figure|table|tabular|longtable|equation|align|gather|multline|eqnarray|verbatim|lstlisting|algorithm|algorithmic|tikzpicture|forest|thebibliography|comment"
+LATEX_BLOCK = re.compile(rf"\\begin\{{({LATEX_OUT})\*?\}}.*?\\end\{{\1\*?\}}", re.DOTALL)
+LATEX_BREAK = re.compile(r"\\(?:part|chapter|(?:sub)*section|paragraph|subparagraph|title|author|date|caption|label|bibliography|bibliographystyle|addbibresource|usepackage|documentclass|input|include)\*?\s*(?:\[[^\]]*\])?\{[^}]*\}|\\(?:item|maketitle|tableofcontents|newpage|clearpage|printbibliography|par|noindent)\b\s*(?:\[[^\]]*\])?|\\(?:begin|end)\{[^}]*\}(?:\[[^\]]*\])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A citation as a file gives it: the key, and where it says so the sentences and the words quoted."""
+
+    key: str
+    sentences: tuple[int, ...] = ()
+    quote: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A statement of a file: its words without citations, what it cites, and its line."""
+
+    text: str
+    cites: tuple[Asked, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A line that holds no statement though it should, and why."""
+
+    line: int
+    reason: str
+
+
+def statements_in(path: Path) -> list[Given | Unreadable]:
+    """The statements of a file, told by its name or else by its content; raises UsageError when it cannot be read."""
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(f"{path}: larger than {LARGEST >> 20} MB; check it in parts")
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({error}); it should be a text file in UTF-8") from error
+    found = list(_reader(path, text)(text))
+    if not found:
+        raise UsageError(f'{path}: no statement in it; expected Markdown, LaTeX or JSON Lines of {{"text", "cites": [{{"key"}}]}}')
+    return found
+
+
+def _reader(path: Path, text: str) -> Callable[[str], Iterator[Given | Unreadable]]:
+    suffix = path.suffix.lower()
+    if suffix in {".jsonl", ".ndjson", ".json"} or text.lstrip().startswith("{"):
+        return from_json
+    if suffix in {".tex", ".ltx"} or re.search(r"\\(?:section|begin|documentclass|[A-Za-z]*cite[A-Za-z]*)\b", text):
+        return from_latex
+    return from_markdown
+
+
+def from_json(text: str) -> Iterator[Given | Unreadable]:
+    """JSON Lines of {"text", "cites": [{"key", "sentences", "quote"}]}, or one document as `ask`, `draft` or `check` print it."""
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        whole = None
+    if isinstance(whole, dict) and ("statements" in whole or "paragraphs" in whole):
+        some = [*whole.get("statements", ()), *(one for part in whole.get("paragraphs", ()) for one in part.get("statements", ()))]
+        yield from (_given(one, 1) for one in some)
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield _json_line(line, number)
+
+
+def _json_line(line: str, number: int) -> Given | Unreadable:
+    try:
+        return _given(json.loads(line), number)
+    except (ValueError, RecursionError) as error:
+        return Unreadable(number, f"not JSON ({error})")
+
+
+def _given(fields: object, line: int) -> Given | Unreadable:
+    if not isinstance(fields, dict) or not isinstance(fields.get("text"), str) or not fields["text"].strip():
+        return Unreadable(line, 'expected an object with "text", and "cites" as a list')
+    cites = fields.get("cites") or []
+    if not isinstance(cites, list):
+        return Unreadable(line, '"cites" should be a list of {"key", "sentences", "quote"}')
+    asked = [_asked({"key": cite} if isinstance(cite, str) else cite) for cite in cites]
+    bad = next((one for one in asked if isinstance(one, str)), None)
+    if bad is not None:
+        return Unreadable(line, bad)
+    return Given(fields["text"].strip(), tuple(one for one in asked if isinstance(one, Asked)), line)
+
+
+def _asked(cite: object) -> Asked | str:
+    """A citation, or what is wrong with it."""
+    if not isinstance(cite, dict) or not isinstance(cite.get("key"), str):
+        return 'a citation should be {"key", "sentences", "quote"}'
+    numbers = cite.get("sentences") or []
+    if not isinstance(numbers, list) or not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        return '"sentences" should be a list of whole numbers, counted from 1'
+    return Asked(cite["key"].strip().lstrip("@"), tuple(numbers), str(cite.get("quote") or ""), str(cite.get("text") or ""))
+
+
+def from_markdown(text: str) -> Iterator[Given]:
+    """The sentences of Markdown with pandoc's citations; headings, tables, code and our own appendices are left out."""
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt("commonmark").enable("table").parse(_without_front_matter(text))
+    inside_table, skipped = False, False
+    for at, token in enumerate(tokens):
+        if token.type in {"table_open", "table_close"}:
+            inside_table = token.type == "table_open"
+        if token.type == "heading_open":
+            skipped = bool(APPENDIX.match(tokens[at + 1].content.strip()))
+        if token.type == "inline" and not inside_table and not skipped and tokens[at - 1].type != "heading_open":
+            words = "".join(_inline(child.type, child.content, str(child.attrs.get("href", ""))) for child in token.children or ())
+            yield from _cut(_marked_markdown(words), token.map[0] + 1 if token.map else 1)
+
+
+def _without_front_matter(text: str) -> str:
+    """The text with its YAML header blanked, so that lines still count."""
+    found = re.match(r"---\n.*?\n(?:---|\.\.\.)\n", text, re.DOTALL)
+    return "\n" * found[0].count("\n") + text[found.end() :] if found else text
+
+
+def _inline(kind: str, content: str, address: str) -> str:
+    """The words of a piece of Markdown; a link shows its address, for a link is a reference too."""
+    if kind == "link_open":
+        return f" {address} " if "//" in address else ""
+    return "\n" if kind in {"softbreak", "hardbreak"} else content if kind in {"text", "code_inline"} else ""
+
+
+def _marked_markdown(text: str) -> "_Marked":
+    marked = _Marked()
+
+    def bracket(hit: re.Match[str]) -> str:
+        keys = INLINE.findall(hit[1])
+        return marked.place([Asked(key) for key in keys]) if keys else hit[0]
+
+    marked.text = INLINE.sub(lambda hit: marked.place([Asked(hit[1])], narrative=True), BRACKETED.sub(bracket, text))
+    return marked
+
+
+def from_latex(text: str) -> Iterator[Given]:
+    r"""The sentences of LaTeX with `\cite` and its kin; floats, formulas and the bibliography are left out."""
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    body = re.search(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", text, re.DOTALL)
+    first = text.count("\n", 0, body.start(1)) + 1 if body else 1
+    plain = LATEX_BLOCK.sub(lambda hit: "\n" * hit[0].count("\n"), LATEX_COMMENT.sub("", body[1] if body else text))
+    plain = LATEX_BREAK.sub(f"{BREAK}", plain)
+    decoder = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False)
+    line = first
+    for part in re.split(rf"(\n\s*\n|{BREAK})", plain):
+        if part.strip() and part != BREAK:
+            marked = _marked_latex(part.strip("\n"))
+            marked.text = decoder.latex_to_text(marked.text)
+            yield from _cut(marked, line + len(part) - len(part.lstrip("\n")))
+        line += part.count("\n")
+
+
+def _marked_latex(text: str) -> "_Marked":
+    marked = _Marked()
+
+    def cite(hit: re.Match[str]) -> str:
+        asked = [Asked(key.strip()) for key in hit[3].split(",") if key.strip()]
+        return marked.place(asked, narrative=bool(NARRATIVE.search(hit[1]))) if asked else ""
+
+    marked.text = LATEX_CITE.sub(cite, text)
+    return marked
+
+
+class _Marked:
+    """A text in which each citation is a mark, and what the marks stand for."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.cites: list[list[Asked]] = []
+
+    def place(self, asked: list[Asked], *, narrative: bool = False) -> str:
+        """The mark for a citation; a narrative one is a word of its sentence."""
+        self.cites.append(asked)
+        return f"{NAMED if narrative else ''}{OPEN}{len(self.cites) - 1}{CLOSE}"
+
+
+def _cut(marked: _Marked, line: int) -> Iterator[Given]:
+    """The sentences of a paragraph; a citation behind a full stop belongs to the sentence before it."""
+    text = re.sub(rf"([.!?。！？])(\s*)((?:{OPEN}\d+{CLOSE}\s*)+)", r"\3\1\2", marked.text)
+    for _, start, end in sentences.cut(text.replace("\n", " ")):
+        words = text[start:end]
+        asked = [one for hit in PLACE.finditer(words) for one in marked.cites[int(hit[1])]]
+        bare = re.sub(r"\s+([.,;:!?)])", r"\1", re.sub(r"\s+", " ", PLACE.sub("", words))).strip()
+        if re.search(r"\w", bare) and NOTE_WARNING not in bare:
+            yield Given(bare, tuple(dict.fromkeys(asked)), line + text.count("\n", 0, start))
