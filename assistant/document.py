@@ -42,7 +42,7 @@ class Statement:
     """A sentence, what it rests on, and what was found.
 
     `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
-    asked; `exchange` names the request that it came from.
+    asked; `exchange` names the request that it came from. `by` code are figures that code counted.
     """
 
     text: str
@@ -52,6 +52,7 @@ class Statement:
     verdict: str = ""
     exchange: str = ""
     blocked: tuple[Problem, ...] = ()
+    by: Literal["model", "code"] = "model"
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -217,7 +218,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a task made. Parts that it has not are empty; every export takes the whole of it."""
+    """What a task made. Parts that it has not are empty; every export takes the whole of it.
+
+    `restated` is the question as it was looked up, where that is not the question as it was asked.
+    """
 
     task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
     name: str
@@ -232,6 +236,7 @@ class Document:
     sources: dict[str, Source] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
     outcome: str = ""
+    restated: str = ""
     model: str = ""
     tokens_in: int | None = 0
     tokens_out: int | None = 0
@@ -290,6 +295,7 @@ class Document:
             assignments=tuple(
                 replace(one, key=names.get(one.key, one.key), cites=cites(one.cites)) for one in self.assignments
             ),
+            coverage=tuple(replace(one, key=names.get(one.key, one.key)) for one in self.coverage),
         )
 
     def anchored(self, present: Callable[[Cite], Cite | None]) -> "Document":

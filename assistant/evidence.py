@@ -56,6 +56,12 @@ class Shown:
         return lines
 
     @property
+    def heading(self) -> Cite | None:
+        """The title, or the first sentence where there is none: what names the paper where nothing more is said of it."""
+        text = self.title or self.text
+        return _cite(self.paper.key, text, 1) if text and text.sentences else None
+
+    @property
     def about(self) -> str:
         """Date and kind, for the head of the paper in a prompt."""
         return self.paper.year or "no date"

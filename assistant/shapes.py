@@ -25,8 +25,9 @@ def cites_json(cites: Iterable[Cite]) -> list[Json]:
 
 
 def statement_json(statement: Statement) -> Json:
-    """A statement with its citations and marks."""
-    return {"text": statement.text, "cites": cites_json(statement.cites), "marks": list(statement.marks)}
+    """A statement with its citations and marks; `by` stands only where code counted it."""
+    shape: Json = {"text": statement.text, "cites": cites_json(statement.cites), "marks": list(statement.marks)}
+    return shape | ({"by": "code"} if statement.by == "code" else {})
 
 
 def cell_json(cell: Cell) -> Json:
@@ -65,7 +66,8 @@ def _problem(problem: Problem) -> Json:
 
 
 def _ask(document: Document) -> Json:
-    return {
+    """An answer; `restated` and `coverage` stand only where there is something to say."""
+    shape: Json = {
         "question": document.name,
         "outcome": document.outcome,
         "statements": [statement_json(statement) for statement in document.statements],
@@ -74,6 +76,8 @@ def _ask(document: Document) -> Json:
         "tokens": {"in": document.tokens_in, "out": document.tokens_out},
         "cost_usd": document.cost_usd,
     }
+    restated: Json = {"restated": document.restated} if document.restated else {}
+    return shape | restated | ({"coverage": _coverage(document)} if document.coverage else {})
 
 
 def _check(document: Document) -> Json:

@@ -1,10 +1,11 @@
 """Cells, assignments and statements as JSON in the library, with their anchors, and back."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from assistant.document import Assignment, Cell, Cite, Problem, Result, Statement, Summary
+from assistant.document import Assignment, Cell, Cite, Coverage, Document, Problem, Report, Result, Section, Statement, Summary
 
 Fields = dict[str, object]
 
@@ -50,6 +51,27 @@ def problems(data: str) -> list[Problem]:
     return [Problem(**fields) for fields in json.loads(data)]
 
 
+def answer_fields(document: Document) -> Fields:
+    """An answer as fields of JSON: its statements with their anchors, its coverage and its checks."""
+    kept = ("name", "sections", "coverage", "report", "outcome", "restated", "model", "tokens_in", "tokens_out", "cost_usd")
+    fields = asdict(document)
+    return {name: fields[name] for name in kept}
+
+
+def answer(fields: Mapping[str, Any]) -> Document:
+    """An answer from its fields; its sources are the library's to say."""
+    report = fields["report"]
+    found = {name: tuple(Problem(**one) for one in report[name]) for name in ("blocked", "marked", "unchecked")}
+    return Document(
+        "ask",
+        fields["name"],
+        sections=tuple(Section(one["heading"], tuple(_statement(each) for each in one["statements"])) for one in fields["sections"]),
+        coverage=tuple(Coverage(one["key"], tuple(one["used"]), one["left_out"]) for one in fields["coverage"]),
+        report=Report(**{**report, **found, "failed": tuple(report["failed"])}),
+        **{name: fields[name] for name in ("outcome", "restated", "model", "tokens_in", "tokens_out", "cost_usd")},
+    )
+
+
 def _statement(fields: dict[str, Any]) -> Statement:
     return Statement(
         fields["text"],
@@ -58,6 +80,7 @@ def _statement(fields: dict[str, Any]) -> Statement:
         tuple(fields["unchecked"]),
         fields["verdict"],
         fields["exchange"],
+        by=fields.get("by", "model"),
     )  # what is stored stands: nothing blocks it
 
 

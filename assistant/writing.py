@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assistant.document import Problem, Statement
+from assistant.document import Cite, Problem, Statement
 from assistant.errors import GatewayError, ReplyUnusable
 from assistant.evidence import GROUP, Evidence
 from assistant.gateway import Gateway, Message, Request
@@ -17,6 +17,8 @@ from assistant.wording import block
 
 NO_EVIDENCE = "NO EVIDENCE"
 DROP = "DROP"
+CALLS = 2
+"""The most that are asked for one piece of text: the reply, and either a whole second one or the sentences that were stopped."""
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
@@ -61,32 +63,44 @@ def write(
     evidence: Evidence,
     own: Path | None,
     on_statement: Callable[[Statement], None] = lambda statement: None,
+    calls: int = CALLS,
 ) -> Written:
-    """What a model writes from the evidence; `on_statement` is given each sentence that stands, as it comes.
+    """What a model writes from the evidence, in at most `calls` calls; `on_statement` is given each sentence that stands, as it comes.
 
     A sentence with a blocking problem is asked for again once, and left out if it fails again. A reply that is empty or
-    broken is asked for once more; after that it is reported as failed.
+    broken is asked for once more; after that it is reported as failed. Where no call is left for either, that is the end.
     """
     drafts: list[tuple[Statement, list[Problem]]] = []
+    told: set[tuple[str, tuple[Cite, ...]]] = set()
 
-    exchange = exchange_of(gateway, request)
+    def tell(statement: Statement) -> None:
+        if (statement.text, statement.cites) not in told:  # a reply that broke off may have said it before
+            told.add((statement.text, statement.cites))
+            on_statement(statement)
+
+    exchange = gateway.exchange(request)
 
     def on_line(line: str) -> None:
         for sentence in sentences_in(line):
             drafts.append(_from(exchange, checked(sentence, evidence)))
             if not drafts[-1][1]:
-                on_statement(drafts[-1][0])
+                tell(drafts[-1][0])
 
     try:
-        reply = _streamed(gateway, request, on_line)
+        reply, left = _streamed(gateway, request, on_line), calls - 1
     except ReplyUnusable as error:
+        if calls < 2:
+            return Written(failed=(str(error),))
+        drafts.clear()
         try:
-            reply = _streamed(gateway, replace(request, label=f"{request.label}--again", sample=request.sample + 1), on_line)
+            second = replace(request, label=f"{request.label}--again", sample=request.sample + 1)
+            exchange = gateway.exchange(second)
+            reply, left = _streamed(gateway, second, on_line), calls - 2
         except ReplyUnusable:
             return Written(failed=(str(error),))
     if NO_EVIDENCE in reply and not any(statement.cites for statement, _ in drafts):
         return Written(declined=True)
-    return _mended(gateway, request, reply, evidence, own, drafts, on_statement)
+    return _mended(gateway, request, reply, evidence, own, drafts, tell, may_ask=left > 0)
 
 
 def write_all(
@@ -102,14 +116,9 @@ def write_all(
         if isinstance(outcome, GatewayError):
             yield request, outcome
             continue
-        exchange = exchange_of(gateway, request)
+        exchange = gateway.exchange(request)
         drafts = [_from(exchange, checked(sentence, evidence)) for line in outcome.text.splitlines() for sentence in sentences_in(line)]
         yield request, _mended(gateway, request, outcome.text, evidence, own, drafts, lambda statement: None)
-
-
-def exchange_of(gateway: Gateway, request: Request) -> str:
-    """Names an exchange with a model: the label of its recording, and the row of the ledger."""
-    return f"{request.label} {request.fingerprint(gateway.name)}"
 
 
 def sentences_in(line: str) -> list[str]:
@@ -153,12 +162,14 @@ def _mended(
     own: Path | None,
     drafts: list[tuple[Statement, list[Problem]]],
     on_statement: Callable[[Statement], None],
+    *,
+    may_ask: bool = True,
 ) -> Written:
     stopped = [at for at, (_, problems) in enumerate(drafts) if problems]
     if not stopped:
         return Written(tuple(statement for statement, _ in drafts))
     first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
-    exchange, again = _again(gateway, request, reply, list(first.values()), own)
+    exchange, again = _again(gateway, request, reply, list(first.values()), own) if may_ask else ("", [])
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
         statement, problems = _from(exchange, checked(line, evidence)) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
@@ -183,4 +194,4 @@ def _again(gateway: Gateway, request: Request, reply: str, problems: list[Proble
         second = gateway.complete(asked)
     except ReplyUnusable:
         return "", []
-    return exchange_of(gateway, asked), [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]
+    return gateway.exchange(asked), [sentence for line in second.text.splitlines() if (sentence := _sentence(line))]

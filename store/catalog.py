@@ -183,8 +183,24 @@ class Catalog:
         """The paper that a key or alias names; raises UnknownPaper."""
         row = self._db.execute("SELECT a.paper, p.status FROM alias a JOIN paper p ON p.number = a.paper WHERE a.key = ?", (key,)).fetchone()
         if row is None:
-            raise UnknownPaper(f"no paper has the key {key!r}; `carrel papers` lists the keys")
+            near = " or ".join(self.near_keys(key))
+            raise UnknownPaper(f"no paper has the key {key!r}; {f'did you mean {near}? ' if near else ''}`carrel papers` lists the keys")
         return int(row["paper"])
+
+    def near_keys(self, key: str) -> list[str]:
+        """Up to three present keys that are spelt like one that no paper has."""
+        from rapidfuzz import fuzz, process, utils
+
+        return [found for found, _, _ in process.extract(key, self.every_key(), scorer=fuzz.ratio, processor=utils.default_process, limit=3, score_cutoff=65)]
+
+    def every_key(self) -> list[str]:
+        """The present keys of all papers but removed ones, in order."""
+        return [row[0] for row in self._db.execute("SELECT key FROM paper WHERE status <> 'removed' ORDER BY key")]
+
+    def language(self) -> str:
+        """The language of most abstracts; `en` where there is none."""
+        row = self._db.execute("SELECT language FROM text WHERE shown = 1 AND role = 'abstract' GROUP BY language ORDER BY count(*) DESC, language LIMIT 1").fetchone()
+        return (row[0] if row else "") or "en"
 
     def papers(self, numbers: Iterable[int] | None = None) -> list[Paper]:
         """The papers of these numbers, or all but removed ones, in order of key."""
@@ -454,6 +470,10 @@ class Catalog:
         """What a task read for a name, as JSON by item and paper."""
         rows = self._db.execute("SELECT item, paper, data FROM finding WHERE task = ? AND name = ?", (task, name))
         return {(row[0], row[1]): row[2] for row in rows}
+
+    def finding_names(self, task: str) -> list[str]:
+        """The names for which a task read anything, in order."""
+        return [row[0] for row in self._db.execute("SELECT DISTINCT name FROM finding WHERE task = ? ORDER BY name", (task,))]
 
     def keep_finding(self, task: str, name: str, item: str, paper: int, data: str) -> None:
         """Stores what was read for an item from a paper (0 for what belongs to none)."""

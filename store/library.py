@@ -1,14 +1,14 @@
 """A review's folder: papers in (`add`), ranked passages out (`search`). Each method is a list of steps."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store import formats, search, vectors
+from store import formats, keywords, search, vectors
 from store.catalog import Catalog, Members
 from store.curation import Curation
 from store.embedding import Embedder
@@ -19,7 +19,7 @@ from store.index import Index
 from store.language import language_of, script_of
 from store.paper import Kind, Paper, Record, Refused
 from store.scope import Scope
-from store.search import Hit
+from store.search import Hit, Weighed
 from store.texts import Text
 
 if TYPE_CHECKING:
@@ -143,15 +143,46 @@ class Library:
         return self.catalog.texts(paper.number)
 
     def search(
-        self, query: str, *, count: int = 10, scope: Scope | None = None, by_keywords: bool = False, exact: bool = False
+        self, query: str, *, count: int = 10, scope: Scope | None = None, by_keywords: bool = False, exact: bool = False, also: str = ""
     ) -> list[Hit]:
-        """The `count` papers that fit a query best, within the scope."""
+        """The `count` papers that fit a query best, within the scope; `also` are more words for the keyword ranking alone."""
         members = (scope or Scope()).members(self.catalog)
         if members is not None and not members.numbers:
             return []
-        by_words = search.keyword_scores(self.catalog, query, members)
+        by_words = search.keyword_scores(self.catalog, f"{query} {also}" if also else query, members)
         near = [] if by_keywords else self._near(query, members, by_words, exact=exact)
         return search.hits(self.catalog, query, by_words, search.vector_scores(near), count)
+
+    def weighed(
+        self, query: str, wanted: Sequence[str], *, scope: Scope | None = None, by_keywords: bool = False, also: str = ""
+    ) -> list[Weighed]:
+        """Every paper in scope with what speaks for it, best first; none is cut off.
+
+        `wanted` are wordings of what is asked for: a paper's share is the best of its shares of their words.
+        """
+        members = (scope or Scope()).members(self.catalog)
+        numbers = self.catalog.numbers("status <> 'removed'", ()) if members is None else members.numbers
+        by_words = search.keyword_scores(self.catalog, f"{query} {also}" if also else query, members)
+        cosines = {} if by_keywords else self._cosines(query, members)
+        shares = [keywords.shares(self.catalog, words, numbers) for words in wanted if words]
+        scores = search.fused(by_words, cosines)
+        return search.in_order(
+            Weighed(
+                number,
+                key,
+                round(scores.get(number, 0.0), 4),
+                round(cosines[number].cosine, 4) if number in cosines else None,
+                max((one[number] for one in shares), default=0.0),
+            )
+            for number, key in self.catalog.keys(numbers).items()
+        )
+
+    def _cosines(self, query: str, members: Members | None) -> "dict[int, Near]":
+        """The nearest passage of every paper that has a vector."""
+        if self.embedder is None or script_of(language_of(query)) not in self.embedder.scripts:
+            return {}
+        scan = vectors.Scan(self.catalog, self.embedder, query, None if members is None else members.array)
+        return search.vector_scores(scan.nearest(len(scan.papers)))
 
     def similar(self, key: str, *, count: int = 10, scope: Scope | None = None, by_keywords: bool = False) -> list[Hit]:
         """The papers that are most like one, itself left out: its title and abstract are the query."""

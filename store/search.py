@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from store import keywords
 from store.catalog import Catalog, Members, StoredPassage
@@ -32,6 +32,28 @@ class Hit:
     found_by: tuple[Ranker, ...]
     passage: StoredPassage | None
     cosine: float | None
+
+
+class Weighed(NamedTuple):
+    """A paper with what speaks for it: its fused score, the cosine of its best passage, and its share of the words asked for."""
+
+    paper: int
+    key: str
+    score: float
+    cosine: float | None
+    share: float
+
+    @property
+    def found_by(self) -> tuple[Ranker, ...]:
+        """The rankings in which it is found."""
+        words: tuple[Ranker, ...] = ("keywords",) if self.share > 0 else ()
+        near: tuple[Ranker, ...] = ("vectors",) if self.cosine is not None and self.cosine >= CLOSE else ()
+        return words + near
+
+
+def in_order(papers: Iterable[Weighed]) -> list[Weighed]:
+    """Best first; equal scores go by share and key."""
+    return sorted(papers, key=lambda one: (-one.score, -one.share, one.key))
 
 
 def keyword_scores(catalog: Catalog, query: str, papers: Members | None = None) -> dict[int, float]:

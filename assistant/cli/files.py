@@ -12,10 +12,9 @@ from assistant.document import Document, Section
 from assistant.errors import UsageError
 from assistant.export import WRITERS, written
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
-from assistant.grounding import report_of
 from assistant.settings import SETTINGS
+from assistant.tasks import ask
 from assistant.tasks.desk import with_sources
-from store.keys import slug
 from store.library import Library
 
 if TYPE_CHECKING:
@@ -66,13 +65,13 @@ def stored_document(library: Library, kind: str, name: str) -> Document:
 
 
 def _answer(library: Library, question: str) -> Document:
-    have = library.catalog.findings("ask", slug(question)[:60])
+    have = library.catalog.findings(ask.TASK, ask.name_of(question))
     if not have:
         raise UsageError(f"no answer to {question!r} is kept; ask it with `carrel ask`")
     (asked, _), data = next(iter(have.items()))
     statements = tuple(stored.statements(data))
     outcome = "answered" if statements else "no evidence"
-    return Document("ask", asked, sections=(Section("", statements),), report=report_of(statements, [], [], 0), outcome=outcome)
+    return Document("ask", asked, sections=(Section("", statements),), report=ask.report(statements, (), ()), outcome=outcome)
 
 
 @click.command()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOTHING_IMPORTED, ITEMS_FAILED = 65, 1
 DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
-IGNORED = "# Derived: built again from library.sqlite, or exported.\nindex/\nexports/\n*.writer\n*-journal\n*-wal\n*-shm\n"
+IGNORED = "# Derived: built again from library.sqlite, or exported.\nindex/\nexports/\n*.writer\n*-journal\n*-wal\n*-shm\n.chat-history\n"
 NO_EMBEDDER = "no embedder is set up: papers are found by keywords alone; `carrel embedder install` adds search by meaning"
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -54,20 +54,20 @@ def scope_of(context: Context, filters: dict[str, object]) -> Scope | None:
         if given[name] and not DATE.fullmatch(str(given[name])):
             raise click.UsageError(f"--{name} {given[name]}: a date is 2026, 2026-03 or 2026-03-25")
     given["keys"] = given["keys"] or None
-    given["nodes"] = tuple(_at_node(context, str(node)) for node in given["nodes"])  # type: ignore[attr-defined]  # click made a tuple
+    library = context.library(keywords_only=True) if given["nodes"] else None
+    given["nodes"] = tuple(at_node(library, str(node)) for node in given["nodes"] if library)  # type: ignore[attr-defined]  # click made a tuple
     return Scope(**given) if any(given.values()) else None  # type: ignore[arg-type]  # click made the types
 
 
-def _at_node(context: Context, said: str) -> tuple[int, ...]:
+def at_node(library: Library, said: str) -> tuple[int, ...]:
     """The papers filed at a node of a tree, or below it: TREE/NODE, the node by its id or label."""
     from assistant.files import read_tree, taxonomy_file
     from assistant.tasks.taxonomy import Tree, filed_at
 
     name, _, node = said.partition("/")
-    path = taxonomy_file(context.folder, name)
+    path = taxonomy_file(library.folder, name)
     if not node or not path.exists():
         raise click.UsageError(f"--node {said}: should be TREE/NODE, with a tree that there is; `carrel taxonomy` makes one")
-    library = context.library(keywords_only=True)
     tree = Tree(*read_tree(path))
     if node not in {one.id for one in tree.nodes} | {one.label for one in tree.nodes}:
         raise click.UsageError(f"--node {said}: the tree has no such node; its nodes are {', '.join(one.id for one in tree.nodes)}")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -11,11 +11,11 @@ import click
 
 from assistant.cli.base import Context, note
 from assistant.cli.library import ITEMS_FAILED
-from assistant.document import NOTE_WARNING, Document, Statement
+from assistant.document import NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
 from assistant.export import written
 from assistant.export.markdown import summary
-from assistant.gateway import Gateway, Price, Usage, open_gateway
+from assistant.gateway import Gateway, Price, Reply, Request, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
 from assistant.tasks.desk import PACK, Desk
 from store.library import Library
@@ -23,6 +23,7 @@ from store.paper import Paper
 
 LEDGER = "ledger.sqlite"
 FEW_CALLS = 5
+MOST_KEYS = 60
 WORDING, LONG_REPLY = 3_000, 2_000
 """Characters of a prompt that are not papers, and tokens of a tree or a plan; for the price that is said before."""
 HOW_TO_SET = (
@@ -86,14 +87,32 @@ def asking(options: dict[str, object]) -> Asking:
     return Asking(*(options.pop(name) for name in Asking._fields))  # type: ignore[arg-type]  # click made the types
 
 
+class Nobody:
+    """The model where none is configured: whoever asks it is told how to name one."""
+
+    name = ""
+
+    async def complete(self, request: Request) -> Reply:
+        """Raises NoModel."""
+        raise NoModel(HOW_TO_SET)
+
+    async def stream(self, request: Request) -> AsyncIterator[str | Reply]:
+        """Raises NoModel."""
+        yield await self.complete(request)
+
+
 @contextmanager
-def desk(context: Context, wanted: Asking, *, keywords_only: bool = False) -> Iterator[Desk]:
-    """A desk with the library open and the model to ask; raises NoModel where none is configured."""
+def desk(context: Context, wanted: Asking, *, keywords_only: bool = False, may_lack_model: bool = False) -> Iterator[Desk]:
+    """A desk with the library open and the model to ask.
+
+    Raises NoModel where none is configured; where a desk may do without one, only what asks it raises.
+    """
     settings = context.settings(
         model_name=wanted.model, model_api_base=wanted.api_base, model_deadline_s=wanted.deadline, budget_usd=wanted.budget
     )
     library = context.library(keywords_only=keywords_only)
-    gateway = gateway_for(library, settings, wanted)
+    lacks = may_lack_model and not wanted.replay and not settings.model_name
+    gateway = Gateway(Nobody()) if lacks else gateway_for(library, settings, wanted)
     try:
         yield Desk(library, gateway, settings, wanted.verify, lambda *amount: confirm_price(gateway, wanted, *amount))
     finally:
@@ -176,16 +195,28 @@ def dollars(cost: float) -> str:
 
 
 def cited(statement: Statement) -> str:
-    """A statement as the terminal shows it, its citations behind it."""
-    places = ", ".join(f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}" for cite in statement.cites)
+    """A statement as the terminal shows it, its citations behind it; of what code counted the first keys."""
+    found = [cite.key if statement.by == "code" else f"{cite.key} {_place(cite)}" for cite in statement.cites]
+    more = f", and {len(found) - MOST_KEYS} more" if len(found) > MOST_KEYS else ""
+    places = ", ".join(found[:MOST_KEYS]) + more
     marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
     return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
+
+
+def quoted(cite: Cite) -> str:
+    """The words that a citation points at, with where they stand."""
+    return f"{click.style(f'[{cite.key} {_place(cite)}]', fg='cyan')} {cite.quote}"
+
+
+def _place(cite: Cite) -> str:
+    return "title" if cite.text == "title" else ",".join(map(str, cite.sentences))
 
 
 def say_report(document: Document, *, problems: bool = True) -> None:
     """The integrity report and what was asked, on standard error; `problems` says each of them too."""
     report = document.report
-    if report.statements or report.blocked or report.failed:
+    is_counted = bool(document.statements) and all(statement.by == "code" for statement in document.statements)
+    if (report.statements and not is_counted) or report.blocked or report.failed:
         note(summary(report))
     for problem in (*report.blocked, *report.marked) if problems else ():
         note(f"  {problem.rule}: {problem.text}: {problem.reason}")

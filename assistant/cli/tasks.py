@@ -22,6 +22,7 @@ from assistant.cli.model import (
     formats_option,
     model_options,
     output_option,
+    quoted,
     say_price,
     say_report,
     show_options,
@@ -36,7 +37,6 @@ from assistant.tasks import ask as ask_task
 from assistant.tasks.desk import with_sources
 from store.keys import slug
 from store.library import Library
-from store.scope import Scope
 
 if TYPE_CHECKING:
     from assistant.tasks.draft import Plan
@@ -67,19 +67,18 @@ def ask(
 ) -> None:
     """Asks QUESTION of the library: an answer of sentences, each pointing at the sentences that say so."""
     wanted, scope = asking(options), scope_of(context, options)
+    inquiry = ask_task.Inquiry(question, count=count, scope=scope, by_keywords=by_keywords)
+    say = click.echo if not as_json else _unsaid
     try:
-        with desk(context, wanted, keywords_only=by_keywords) as at:
-            document = ask_task.answer(
-                at,
-                question,
-                count=count,
-                scope=scope,
-                by_keywords=by_keywords,
-                on_statement=lambda statement: None if as_json else click.echo(cited(statement)),
-            )
-            _keep_answer(at.library, document)
+        document = _counted(context, inquiry)
+        for statement in document.statements if document else ():
+            say(cited(statement))
+        if document is None:
+            with desk(context, wanted, keywords_only=by_keywords) as at:
+                document = ask_task.answered(at, inquiry, lambda statement: say(cited(statement))).document
+                keep_answer(at.library, document)
     except NoModel:
-        if _shows_evidence(context, question, count, scope, by_keywords=by_keywords, as_json=as_json):
+        if _shows_evidence(context, inquiry, as_json=as_json):
             raise
         document = Document("ask", question, outcome="no evidence")
     if as_json:
@@ -91,31 +90,52 @@ def ask(
     ended(document)
 
 
-def _keep_answer(library: Library, document: Document) -> None:
+def _unsaid(words: str) -> None:
+    """Where the answer is printed as JSON, nothing is printed before it."""
+
+
+def _counted(context: Context, inquiry: ask_task.Inquiry) -> Document | None:
+    """The answer where the library's own fields give it; needs no model to be configured."""
+    if not ask_task.is_about_fields(inquiry):
+        return None
+    library = context.library(keywords_only=True)
+    document = ask_task.counted(library, inquiry)
+    if document:
+        document = with_sources(library, document)
+        keep_answer(library, document)
+    library.close()
+    return document
+
+
+def keep_answer(library: Library, document: Document) -> None:
+    """Keeps an answer, for `carrel export ask`."""
     with library.catalog.writing():
-        library.catalog.keep_finding("ask", slug(document.name)[:60], document.name, 0, stored.dump(list(document.statements)))
+        library.catalog.keep_finding("ask", ask_task.name_of(document.name), document.name, 0, stored.dump(list(document.statements)))
 
 
 def _say_sources(document: Document) -> None:
+    if document.restated:
+        note(f"looked up as: {document.restated}")
     if document.outcome != "answered":
         click.echo("No evidence: no paper in the library answers this.")
         return
     click.echo("")
-    for cite in dict.fromkeys(document.cites()):
-        where = "title" if cite.text == "title" else ",".join(map(str, cite.sentences))
-        click.echo(f"{click.style(f'[{cite.key} {where}]', fg='cyan')} {cite.quote}")
+    for cite in dict.fromkeys(cite for statement in document.statements if statement.by == "model" for cite in statement.cites):
+        click.echo(quoted(cite))
 
 
-def _shows_evidence(context: Context, question: str, count: int, scope: Scope | None, *, by_keywords: bool, as_json: bool) -> bool:
-    """Whether there is anything to answer from; where there is, the passages that a model would have been shown."""
-    library = context.library(keywords_only=by_keywords)
-    hits, is_evidence = ask_task.found(library, question, count=count, scope=scope, by_keywords=by_keywords)
-    for hit in hits if is_evidence and not as_json else ():
-        paper = library.catalog.papers([hit.paper])[0]
+def _shows_evidence(context: Context, inquiry: ask_task.Inquiry, *, as_json: bool) -> bool:
+    """Whether a model could have answered; where it could, the passages that it would have been shown."""
+    library = context.library(keywords_only=inquiry.by_keywords)
+    papers = ask_task.chosen(library, inquiry).papers
+    hits = library.search(inquiry.question, count=60, scope=inquiry.scope, by_keywords=inquiry.by_keywords) if papers and not as_json else []
+    passages = {hit.paper: hit.passage for hit in hits}
+    places = list(passages)
+    for paper in sorted(papers, key=lambda paper: places.index(paper.number) if paper.number in passages else len(places)) if not as_json else ():
         click.secho(f"{paper.key}: {paper.name}", bold=True)
-        if hit.passage:
-            click.echo(f"    {library.catalog.passage_text(hit.passage)}\n")
-    return is_evidence
+        if passage := passages.get(paper.number):
+            click.echo(f"    {library.catalog.passage_text(passage)}\n")
+    return bool(papers) or bool(library.catalog.count() and ask_task.foreign_language(library, inquiry.question))
 
 
 @click.command()

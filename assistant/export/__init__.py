@@ -27,3 +27,16 @@ def written(document: Document, folder: Path, formats: Sequence[str]) -> list[Pa
         write_whole(path, WRITERS[name](document))
         paths.append(path)
     return paths
+
+
+def written_conversation(name: str, answers: Sequence[Document], folder: Path) -> list[tuple[Path, bool]]:
+    """A conversation as Markdown and as JSON; each file with whether another one stood in its place. Raises OutputError."""
+    shape = {"name": name, "turns": [document_json(answer) for answer in answers]}
+    texts = {"md": markdown.conversation(name, answers), "json": json.dumps(shape, ensure_ascii=False, indent=1) + "\n"}
+    files = []
+    for suffix, text in texts.items():
+        path = folder / f"{slug(name)[:60]}.{suffix}"
+        stood = path.exists() and path.read_bytes() != text.encode()
+        write_whole(path, text)
+        files.append((path, stood))
+    return files

@@ -1,5 +1,6 @@
 """A document as Markdown that a person reads and pandoc converts: citations are `[@key]`."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
@@ -30,12 +31,19 @@ def sentence(statement: Statement) -> str:
     return f"{markdown(text)}{cited}{end}"
 
 
+def conversation(name: str, answers: Sequence[Document]) -> str:
+    """Several answers as one text, each under its question."""
+    parts = [re.sub(r"^#", "##", write(answer), flags=re.MULTILINE) for answer in answers]
+    return "\n".join([f"# {markdown(name)}", "", *parts])
+
+
 def _warning(document: Document) -> list[str]:
     return [f"*Note: {NOTE_WARNING}.*", ""] if document.rests_on_notes() else []
 
 
 def _answer(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
+    lines += [f"*Looked up as: {markdown(document.restated)}*", ""] if document.restated else []
     if document.outcome != "answered":
         return [*lines, "No evidence: no paper in the library answers this.", ""]
     return [*lines, *_paragraph(document.sections[0]), "## Sentences behind it", "", *_evidence(document), *_sources(document)]

@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, NoModel, ReplyUnusable, UsageError
 from assistant.gateway.message import Message, Model, Price, Reply, Request, Usage, particulars, question_of, total
@@ -31,6 +31,14 @@ R = TypeVar("R")
 # After one of these no other item would fare better.
 _ENDS_THE_RUN: Final = (KeyOrQuota, BudgetReached)
 _END: Final = object()
+
+
+class Spent(NamedTuple):
+    """How many calls, their tokens, and their US dollars; None is unknown."""
+
+    calls: int
+    usage: Usage
+    cost: float | None
 
 
 class Gateway:
@@ -59,13 +67,18 @@ class Gateway:
     @property
     def usage(self) -> Usage:
         """Tokens of this run's calls."""
-        return total(self._usages)
+        return self.spent().usage
 
     @property
     def cost(self) -> float | None:
         """US dollars of this run's calls."""
-        known = [cost for cost in self._costs if cost is not None]
-        return sum(known) if len(known) == len(self._costs) else None
+        return self.spent().cost
+
+    def spent(self, since: int = 0) -> "Spent":
+        """What was asked after the first `since` calls of this run."""
+        costs = self._costs[since:]
+        known = [cost for cost in costs if cost is not None]
+        return Spent(self.calls - since, total(self._usages[since:]), sum(known) if len(known) == len(costs) else None)
 
     def price(self, usage: Usage) -> float | None:
         """What so many tokens would cost in US dollars at list price; None where that is not known, as in a replay."""
@@ -96,9 +109,9 @@ class Gateway:
             raise ReplyUnusable(f"{request.label}: the stream ended without a reply")
         return whole
 
-    def structured(self, request: Request, schema: "type[T]", again: Again, check: Check[T] | None = None) -> Parsed[T]:
-        """The reply as a value of the schema, after at most one re-ask."""
-        return self._run(self._structured(request, schema, again, check))
+    def structured(self, request: Request, schema: "type[T]", again: Again, check: Check[T] | None = None, *, once: bool = False) -> Parsed[T]:
+        """The reply as a value of the schema, after at most one re-ask, or none."""
+        return self._run(self._structured(request, schema, again, check, once=once))
 
     def structured_all(
         self, items: "Iterable[tuple[Request, type[T], Check[T] | None]]", again: Again
@@ -140,9 +153,11 @@ class Gateway:
         self._usages.append(reply.usage if reply else Usage(None, None))
         self._costs.append(reply.cost if reply else None)
 
-    async def _structured(self, request: Request, schema: "type[T]", again: Again, check: Check[T] | None) -> Parsed[T]:
+    async def _structured(
+        self, request: Request, schema: "type[T]", again: Again, check: Check[T] | None, *, once: bool = False
+    ) -> Parsed[T]:
         disown = self._metered.disown if self._metered else None
-        return await structured(self._model, request, schema, again=again, check=check, disown=disown)
+        return await structured(self._model, request, schema, again=again, check=check, disown=disown, once=once)
 
     async def _pieces(self, request: Request, put: Callable[[str | Reply], None]) -> None:
         async for piece in self._model.stream(request):

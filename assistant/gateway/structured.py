@@ -47,8 +47,11 @@ async def structured(
     again: Again,
     check: Check[T] | None = None,
     disown: Callable[[Request], None] | None = None,
+    once: bool = False,
 ) -> Parsed[T]:
     """The reply as a value of the schema, after at most one re-ask; ReplyUnusable names the errors of both replies.
+
+    `once` asks no second time.
 
     A value that fits the schema but not the check is returned with its problems, so that the caller can keep the good
     part. `disown` is told of each request whose reply fits nothing, so that a rerun does not get it again.
@@ -56,6 +59,12 @@ async def structured(
     first = await _attempt(model, request, schema, check)
     if first.parsed is not None and not first.problems:
         return first.parsed
+    if once:
+        if first.parsed is not None:
+            return first.parsed
+        if disown is not None:
+            disown(request)
+        raise ReplyUnusable(f"{request.label}: the reply did not fit: {'; '.join(first.problems)}")
     asked_again = _extended(request, first.reply, again("\n".join(first.problems)))
     second = await _attempt(model, asked_again, schema, check)
     fitting = [attempt.parsed for attempt in (second, first) if attempt.parsed is not None]

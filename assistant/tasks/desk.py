@@ -45,7 +45,7 @@ class Desk:
     def request(self, prompt: str, label: str, schema: "type[BaseModel] | None" = None, **values: object) -> Request:
         """A prompt rendered into a request; a structured one carries its schema."""
         return Request(
-            render(prompt, self.own, language=self.settings.language, **values),
+            render(prompt, self.own, **{"language": self.settings.language, **values}),
             label,
             schema.model_json_schema() if schema else None,
             {"max_tokens": self.settings.model_max_tokens},
@@ -55,9 +55,9 @@ class Desk:
         """The message that says what is wrong with a structured reply."""
         return Message("user", block("again", "user", self.own, problems=problems))
 
-    def structured(self, request: Request, schema: "type[T]", check: "Check[T] | None" = None) -> "Parsed[T]":
-        """One structured reply."""
-        return self.gateway.structured(request, schema, self.again, check)
+    def structured(self, request: Request, schema: "type[T]", check: "Check[T] | None" = None, *, once: bool = False) -> "Parsed[T]":
+        """One structured reply; `once` does not ask a second time for one that does not fit."""
+        return self.gateway.structured(request, schema, self.again, check, once=once)
 
     def structured_all(
         self, jobs: Sequence[J], made: "Callable[[J], tuple[Request, type[T], Check[T] | None]]"
@@ -97,21 +97,24 @@ class Desk:
     def _is_suspicious(self, paper: Paper) -> bool:
         return gathered(self.library, [paper]).papers[0].is_suspicious
 
-    def finished(self, document: Document) -> Document:
-        """The document with its sources from the library, and what this run asked and paid."""
+    def finished(self, document: Document, since: int = 0, *, is_whole: bool = True) -> Document:
+        """The document with its sources from the library, and what this run asked and paid after its first `since` calls.
+
+        One that broke off is not whole, and is not given to a second reader.
+        """
         whole = with_sources(self.library, document)
-        if self.second_reader:
+        if self.second_reader and is_whole:
             from assistant.tasks.verify import verified
 
             whole = verified(self, whole)
-        usage = self.gateway.usage
+        calls, usage, cost = self.gateway.spent(since)
         return replace(
             whole,
             model=self.gateway.name,
             tokens_in=usage.input,
             tokens_out=usage.output,
-            cost_usd=self.gateway.cost,
-            report=replace(whole.report, model_calls=self.gateway.calls),
+            cost_usd=cost,
+            report=replace(whole.report, model_calls=calls),
         )
 
 

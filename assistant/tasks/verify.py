@@ -168,7 +168,7 @@ def claims(document: Document) -> Iterator[Claim]:
 
 
 def _of_statement(statement: Statement) -> Claim:
-    return Claim(statement.text, statement.cites)
+    return Claim(statement.text, statement.cites if statement.by == "model" else ())  # a count needs no reader
 
 
 def _of_cell(question: str, cell: Cell) -> Claim:
