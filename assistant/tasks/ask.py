@@ -25,13 +25,16 @@ from store.paper import Paper
 from store.scope import Scope
 from store.search import Hit, Ranker, Weighed
 
-SHOWN = 10
-LOWEST_COSINE = 0.40
-LOWEST_SHARE = 0.50
-"""A question is declined without a model when no paper found reaches either: the cosine of its best passage, or the
-share of the question's words that it holds, weighted by rarity. The fused score is relative and says nothing here."""
-LISTED_COSINE = 0.30
-LISTED_SHARE = 0.35
+SHOWN = 12
+LOWEST_COSINE = {"minilm": 0.25, "hash": 0.40}
+LOWEST_SHARE = 0.40
+SHARE_ALONE = 0.20
+"""A question is declined without a model when no paper found reaches either: the cosine of its best passage (by embedder),
+or the share of the question's words that it holds, weighted by rarity; by keywords alone a smaller share will do. Chosen
+so that the model declines what is near and code only what is far: benchmarks/abstention.py. The fused score is relative
+and says nothing here."""
+LISTED_COSINE = 0.20
+LISTED_SHARE = 0.25
 """For a list, each paper that reaches either is shown: lower than above, since the model can still leave a paper out."""
 MOST_CHARACTERS = 120_000
 """Of abstracts in one prompt; above it the best by fused rank are shown."""
@@ -115,10 +118,16 @@ def found(
 ) -> Found:
     """The papers that a question is answered from; `also` is the same question in other words, for the keywords."""
     hits = library.search(question, count=count, scope=scope, by_keywords=by_keywords, also=also)
-    near = any(hit.cosine is not None and hit.cosine >= LOWEST_COSINE for hit in hits)
+    near = any(hit.cosine is not None and hit.cosine >= lowest_cosine(library) for hit in hits)
     numbers = [hit.paper for hit in hits]
-    has_words = any(share >= LOWEST_SHARE for words in (question, also) if words for share in keywords.shares(library.catalog, words, numbers).values())
+    least = LOWEST_SHARE if any(hit.cosine is not None for hit in hits) else SHARE_ALONE
+    has_words = any(share >= least for words in (question, also) if words for share in keywords.shares(library.catalog, words, numbers).values())
     return Found(hits, near or has_words, has_words)
+
+
+def lowest_cosine(library: Library) -> float:
+    """The cosine at which a passage may be evidence, for the library's embedder."""
+    return LOWEST_COSINE.get(library.embedder.name, 0.0) if library.embedder else 0.0
 
 
 def answer(
@@ -267,8 +276,9 @@ def _listed(library: Library, inquiry: Inquiry, kind: questions.Kind) -> Chosen:
     wanted = [questions.subject(words) for words in (inquiry.said, also) if words]
     every = library.weighed(inquiry.said, wanted, scope=inquiry.scope, by_keywords=inquiry.by_keywords, also=also)
     fits = [one for one in every if _fits(one) or not any(wanted)]
-    has_words = any(one.share >= LOWEST_SHARE for one in every) or not any(wanted)
-    if not has_words and not any(one.cosine is not None and one.cosine >= LOWEST_COSINE for one in every):
+    least = LOWEST_SHARE if any(one.cosine is not None for one in every) else SHARE_ALONE
+    has_words = any(one.share >= least for one in every) or not any(wanted)
+    if not has_words and not any(one.cosine is not None and one.cosine >= lowest_cosine(library) for one in every):
         return Chosen(kind, (), (), {one.key: _far(one) for one in every}, is_good=False)
     by_number = {paper.number: paper for paper in library.catalog.papers([one.paper for one in fits])}
     papers = _within([by_number[one.paper] for one in fits])

@@ -73,8 +73,8 @@ UNUSABLE = ReplyUnusable("the reply is empty")
         (FOREIGN, {RESTATED: ENGLISH, ANSWER: UNUSABLE}, [RESTATED, ANSWER]),
         (FOREIGN, {RESTATED: "no JSON"}, [RESTATED]),
         (FOREIGN, {RESTATED: UNUSABLE}, [RESTATED]),
-        (FOREIGN, {RESTATED: json.dumps({"question": "Which fertilizer suits wheat?"})}, [RESTATED]),
-        ("Which fertilizer suits wheat?", {}, []),
+        (FOREIGN, {RESTATED: json.dumps({"question": "Which manure nourishes barley?"})}, [RESTATED]),
+        ("Which manure nourishes barley?", {}, []),
         ("How many papers are from 2025?", {}, []),
     ],
 )
@@ -171,7 +171,7 @@ def test_methods_that_are_compared_name_no_papers(asking: Asking) -> None:
     """`Compare PPO and GRPO` is answered from the papers that fit best, in the plain prompt."""
     _, model = asking("Compare PPO and GRPO", lambda _: "So. [1.1]", among=("xie2026tips",))
     assert "You answer a researcher's question" in model.asked[0].messages[0].content
-    assert papers_shown(model.asked[0]) == 10
+    assert papers_shown(model.asked[0]) == ask.SHOWN
 
 
 # -- lists

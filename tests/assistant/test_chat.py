@@ -88,7 +88,7 @@ def both(first: Answer, second: Answer) -> Callable[[Request], Answer]:
         (both(UNUSABLE, BAD), ["chat/restate", "ask/answer", "ask/answer--again"]),
         (both(UNUSABLE, UNUSABLE), ["chat/restate", "ask/answer", "ask/answer--again"]),
         (lambda _: UNUSABLE, ["chat/restate", "ask/answer", "ask/answer--again"]),
-        (restating("Which fertilizer suits wheat?"), ["chat/restate"]),
+        (restating("Which manure nourishes barley?"), ["chat/restate"]),
     ],
 )
 def test_a_turn_costs_at_most_three_calls(talk: Talk, answers: Callable[[Request], Answer], labels: list[str]) -> None:
@@ -119,7 +119,7 @@ def test_what_cannot_be_restated_is_asked_as_it_stands(talk: Talk) -> None:
 def test_how_do_they_differ_is_about_the_papers_of_the_last_answer(talk: Talk) -> None:
     """The last answer that cites any, even where one without evidence came between."""
     first = talk.say(QUESTION, lambda _: "One. [1.1]\nTwo. [2.1][3.1]")
-    talk.say("Which fertilizer suits wheat?", restating("Which fertilizer suits wheat?"))
+    talk.say("Which manure nourishes barley?", restating("Which manure nourishes barley?"))
     turn = talk.say("How do they differ?", restating("How do the approaches to reward hacking differ?"))
     assert tuple(one.key for one in turn.shown) == first.document.cited()
     assert "You compare papers" in talk.model.asked[1].messages[0].content

@@ -80,7 +80,7 @@ def test_an_answer_is_statements_with_anchors(at: Callable[[ByHand], Desk], libr
 def test_a_question_without_evidence_asks_no_model(at: Callable[[ByHand], Desk], empty: Library) -> None:
     """Nothing near the question, or an empty library: declined, and nothing was paid."""
     model = ByHand({})
-    assert ask.answer(at(model), "Which fertilizer suits wheat?", by_keywords=True).outcome == "no evidence"
+    assert ask.answer(at(model), "Which manure nourishes barley?", by_keywords=True).outcome == "no evidence"
     assert ask.answer(Desk(empty, Gateway(model), Settings()), QUESTION).outcome == "no evidence"
     assert model.asked == []
 
