@@ -107,6 +107,7 @@ class Cell:
     by: By = "model"
     cites: tuple[Cite, ...] = ()
     marks: tuple[str, ...] = ()
+    exchange: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ class Result:
     task: str = ""
     cites: tuple[Cite, ...] = ()
     marks: tuple[str, ...] = ()
+    exchange: str = ""
 
     def __str__(self) -> str:
         said = f"{self.metric}{': ' if self.metric else ''}{self.value}"
@@ -190,6 +192,7 @@ class Assignment:
     by: By = "model"
     confidence: str = ""
     cites: tuple[Cite, ...] = ()
+    exchange: str = ""
 
 
 @dataclass(frozen=True, slots=True)

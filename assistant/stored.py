@@ -26,19 +26,19 @@ def summary(data: str, key: str) -> Summary:
     return Summary(
         key,
         {name: _cell(one) for name, one in fields["cells"].items()},
-        tuple(Result(**{**one, "cites": _cites(one["cites"]), "marks": tuple(one["marks"])}) for one in fields["results"]),
+        tuple(Result(**{**one, "cites": cites(one["cites"]), "marks": tuple(one["marks"])}) for one in fields["results"]),
         tuple(Problem(**one) for one in fields["blocked"]),
     )
 
 
 def _cell(fields: dict[str, Any]) -> Cell:
     value = tuple(fields["value"]) if isinstance(fields["value"], list) else fields["value"]
-    return Cell(**{**fields, "value": value, "cites": _cites(fields["cites"]), "marks": tuple(fields["marks"])})
+    return Cell(**{**fields, "value": value, "cites": cites(fields["cites"]), "marks": tuple(fields["marks"])})
 
 
 def assignments(data: str) -> list[Assignment]:
     """Stored places of one paper."""
-    return [Assignment(**{**fields, "cites": _cites(fields["cites"])}) for fields in json.loads(data)]
+    return [Assignment(**{**fields, "cites": cites(fields["cites"])}) for fields in json.loads(data)]
 
 
 def statements(data: str) -> list[Statement]:
@@ -75,7 +75,7 @@ def answer(fields: Mapping[str, Any]) -> Document:
 def _statement(fields: dict[str, Any]) -> Statement:
     return Statement(
         fields["text"],
-        _cites(fields["cites"]),
+        cites(fields["cites"]),
         tuple(Problem(**problem) for problem in fields["problems"]),
         tuple(fields["unchecked"]),
         fields["verdict"],
@@ -84,7 +84,8 @@ def _statement(fields: dict[str, Any]) -> Statement:
     )  # what is stored stands: nothing blocks it
 
 
-def _cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:
+def cites(fields: list[dict[str, object]]) -> tuple[Cite, ...]:
+    """Stored citations."""
     return tuple(
         Cite(str(one["key"]), str(one["text"]), tuple(one["sentences"]), str(one["quote"]), int(str(one["anchor"])))  # type: ignore[arg-type]  # a list of numbers
         for one in fields

@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from assistant.errors import GatewayError
@@ -31,7 +31,8 @@ FILES = ("digest.txt", "daily-papers.txt", "abstracts.txt", "reading-list.bib")
 QUESTIONS = HERE / "abstention" / "questions.jsonl"
 PREMISE = frozenset({"u26", "u27", "u28", "u29"})
 """Questions that take for granted what a note contradicts."""
-AT_ONCE = 100
+AT_ONCE = 8
+"""Processes: each has a model client of its own, and opens the library itself."""
 
 
 def example(folder: Path) -> None:
@@ -78,9 +79,9 @@ def main() -> None:
     if waiting and not options.model:
         sys.exit(f"{len(waiting)} questions have no reply in {options.replies}; name a --model")
     if waiting:
-        with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(AT_ONCE) as pool, options.replies.open("a", encoding="utf-8") as kept:
+        with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor(AT_ONCE) as pool, options.replies.open("a", encoding="utf-8") as kept:
             example(Path(place))
-            for reply in pool.map(lambda one: asked(Path(place), one, options), waiting):
+            for reply in pool.map(asked, [Path(place)] * len(waiting), waiting, [options] * len(waiting)):
                 replies[reply["id"]] = reply
                 if "failed" not in reply:
                     kept.write(json.dumps(reply, ensure_ascii=False) + "\n")

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -474,6 +474,10 @@ class Catalog:
     def finding_names(self, task: str) -> list[str]:
         """The names for which a task read anything, in order."""
         return [row[0] for row in self._db.execute("SELECT DISTINCT name FROM finding WHERE task = ? ORDER BY name", (task,))]
+
+    def all_findings(self) -> Iterator[tuple[str, str, str, int, str]]:
+        """(task, name, item, paper, JSON) of everything that was read, by task and name."""
+        yield from self._db.execute("SELECT task, name, item, paper, data FROM finding ORDER BY task, name, item, paper")
 
     def keep_finding(self, task: str, name: str, item: str, paper: int, data: str) -> None:
         """Stores what was read for an item from a paper (0 for what belongs to none)."""

@@ -1,17 +1,21 @@
-"""Commands that say what statements rest on: check."""
+"""Commands that say what statements rest on: check, trace."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assistant.citing import Given, statements_in
-from assistant.cli.base import Context, print_json, progress
-from assistant.cli.model import asking, desk, model_options, say_report
+from assistant.cli.base import Context, print_json, progress, stop
+from assistant.cli.model import LEDGER, asking, desk, model_options, say_report
 from assistant.document import Document
 from assistant.export import written
 from assistant.export.markdown import verdict
-from assistant.shapes import document_json
+from assistant.shapes import cite_json, document_json
 from assistant.tasks.desk import with_sources
+
+if TYPE_CHECKING:
+    from assistant.tasks.trace import Trace
 
 NOT_HELD = 1
 COLOURS = {"holds": "green", "marked": "yellow", "blocked": "red", "not checked": "bright_black"}
@@ -61,3 +65,58 @@ def _print(document: Document, lines: list[int]) -> None:
         for cite in statement.cites if word != "not checked" else ():
             if cite.quote:
                 click.echo(click.style(f"          [{cite.key} {','.join(map(str, cite.sentences))}] {cite.quote}", dim=True))
+
+
+@click.command()
+@click.argument("text")
+@click.option("--replay", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Look for exchanges in this folder of recordings too.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def trace(context: Context, /, text: str, replay: Path | None, as_json: bool) -> None:
+    """Where TEXT, a sentence of an answer, draft, table, tree or summary, comes from: its sources, the prompt and the reply."""
+    from assistant.gateway.ledger import Ledger
+    from assistant.tasks import trace as task
+
+    library = context.library(keywords_only=True)
+    ledger = Ledger(library.folder / LEDGER) if (library.folder / LEDGER).exists() else None
+    found = task.traces(library, text, ledger, replay)
+    if as_json:
+        print_json({"text": text, "traces": [_trace_json(one) for one in found]})
+    for one in found if not as_json else ():
+        _print_trace(one)
+    if not found:
+        near = task.nearest(library, text)
+        stop(f"nothing the library keeps says {text!r}{f'; nearest is: {near}' if near else ''}", NOT_HELD)
+
+
+def _print_trace(one: "Trace") -> None:
+    click.secho(one.kept.said, bold=True)
+    click.echo(f"  {one.kept.task} {one.kept.name}".rstrip())
+    for place in one.places:
+        numbers = "title" if place.cite.text == "title" else f"{place.cite.text} {','.join(map(str, place.cite.sentences))}"
+        spans = ", ".join(f"{start}–{end}" for start, end in place.spans)
+        click.echo(f"  {click.style(f'[{place.cite.key} {numbers}]', fg='cyan')} {place.cite.quote}")
+        click.echo(f"      characters {spans} of the text; read from {place.source}")
+    for mark in one.kept.marks:
+        click.secho(f"  marked by {mark}", fg="yellow")
+    if one.exchange is None:
+        click.echo("  The exchange with the model is not known any more (see --replay).\n")
+        return
+    click.echo(f"  {one.exchange.label}, {one.exchange.model}, {one.exchange.day}\n")
+    for message in one.exchange.messages:
+        click.echo(f"{click.style(f'--- {message.role}', dim=True)}\n{message.content.rstrip()}\n")
+    click.echo(f"{click.style('--- reply', dim=True)}\n{one.exchange.reply.rstrip()}\n")
+
+
+def _trace_json(one: "Trace") -> dict[str, object]:
+    exchange = one.exchange and {
+        "label": one.exchange.label,
+        "model": one.exchange.model,
+        "date": one.exchange.day,
+        "messages": [{"role": message.role, "content": message.content} for message in one.exchange.messages],
+        "reply": one.exchange.reply,
+    }
+    cites = [{**cite_json(place.cite), "characters": [list(span) for span in place.spans], "source": place.source} for place in one.places]
+    return {
+        "statement": one.kept.said, "task": one.kept.task, "name": one.kept.name, "cites": cites, "marks": list(one.kept.marks), "exchange": exchange,
+    }  # fmt: skip

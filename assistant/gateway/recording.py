@@ -74,6 +74,15 @@ def read(text: str, label: str) -> Recording:
     return Recording(model, request, reply, header.get("recorded", ""), header.get("origin"))
 
 
+def recorded(folder: Path, label: str) -> Recording | None:
+    """The exchange that a folder holds under a label; None where it holds none that can be read."""
+    path = _path(folder, label)
+    try:
+        return read(path.read_bytes().decode(*_ENCODING), label)
+    except (OSError, ValueError, TypeError):
+        return None
+
+
 def laid_out(text: str) -> str:
     """A reply as it is recorded: JSON indented where that changes nothing else, so a new value is a changed line."""
     try:

@@ -80,7 +80,7 @@ def read(desk: Desk, papers: Sequence[Paper], on_done: Callable[[int, int], None
     failed = desk.read_packs(
         papers if again else unread(desk.library, papers),
         lambda evidence: _asked(desk, evidence),
-        lambda evidence, reply: _kept(desk.library, evidence, reply),
+        lambda evidence, reply: _kept(desk, evidence, reply),
         on_done,
     )
     return desk.finished(document(desk.library, papers, failed))
@@ -199,18 +199,24 @@ def _result_faults(result: ResultReply, evidence: Evidence, shown: Shown) -> lis
     return said + [fault for part in _parts(_result(result)) for fault in reference_faults(part)]
 
 
-def _kept(library: Library, evidence: Evidence, outcome: Parsed[PackReply]) -> list[str]:
+def _kept(desk: Desk, evidence: Evidence, outcome: Parsed[PackReply]) -> list[str]:
     """Stores the summary of each paper of a pack; returns those that the reply left out."""
     given = {paper.paper: paper for paper in outcome.value.papers}
     failed = []
-    with library.catalog.writing():
+    catalog, exchange = desk.library.catalog, desk.gateway.exchange(outcome.request)
+    with catalog.writing():
         for shown in evidence.papers:
             if shown.number in given:
-                data = stored.dump(_summary(given[shown.number], evidence, shown))
-                library.catalog.keep_finding(TASK, NAME, ITEM, shown.paper.number, data)
+                data = stored.dump(_from(exchange, _summary(given[shown.number], evidence, shown)))
+                catalog.keep_finding(TASK, NAME, ITEM, shown.paper.number, data)
             else:
                 failed.append(f"{shown.paper.key}: left out of the reply")
     return failed
+
+
+def _from(exchange: str, summary: Summary) -> Summary:
+    cells = {name: replace(cell, exchange=exchange) for name, cell in summary.cells.items()}
+    return replace(summary, cells=cells, results=tuple(replace(result, exchange=exchange) for result in summary.results))
 
 
 def _summary(paper: PaperReply, evidence: Evidence, shown: Shown) -> Summary:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import BaseModel
@@ -37,7 +38,7 @@ def fill(desk: Desk, name: str, columns: Sequence[Column], papers: Sequence[Pape
     failed = desk.read_packs(
         [paper for paper in papers if missing_columns(desk.library, name, columns, paper)],
         lambda evidence: _asked(desk, name, columns, evidence),
-        lambda evidence, reply: _kept(desk.library, name, columns, evidence, reply),
+        lambda evidence, reply: _kept(desk, name, columns, evidence, reply),
         on_done,
     )
     return desk.finished(document(desk.library, name, columns, papers, failed))
@@ -108,19 +109,20 @@ def _faults(reply: PackReply, columns: Sequence[Column], evidence: Evidence) -> 
     return said
 
 
-def _kept(library: Library, name: str, columns: Sequence[Column], evidence: Evidence, outcome: Parsed[PackReply]) -> list[str]:
+def _kept(desk: Desk, name: str, columns: Sequence[Column], evidence: Evidence, outcome: Parsed[PackReply]) -> list[str]:
     """Stores each cell of a pack; what still cannot stand is kept as `full text needed`, with the reason. Returns failures."""
     given = {paper.paper: paper for paper in outcome.value.papers}
     failed = []
-    with library.catalog.writing():
+    catalog, exchange = desk.library.catalog, desk.gateway.exchange(outcome.request)
+    with catalog.writing():
         for shown in evidence.papers:
             for column in columns:
                 cell = given[shown.number].cells.get(column.id) if shown.number in given else None
                 if cell is None:
                     failed.append(f"{shown.paper.key}: no cell for {column.name} in the reply")
                     continue
-                made = read_cell(cell, _stopped(cell_faults(cell, column, evidence, shown)), evidence)
-                library.catalog.keep_finding(TASK, slug(name), _item(column), shown.paper.number, stored.dump(made))
+                made = replace(read_cell(cell, _stopped(cell_faults(cell, column, evidence, shown)), evidence), exchange=exchange)
+                catalog.keep_finding(TASK, slug(name), _item(column), shown.paper.number, stored.dump(made))
     return failed
 
 

@@ -6,7 +6,7 @@ by pack; every paper is accounted for by code. The file of the tree is its owner
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import BaseModel, Field
@@ -15,7 +15,7 @@ from assistant import stored
 from assistant.document import Assignment, Coverage, Document, Node, Problem, Report, Unassigned
 from assistant.errors import ReplyUnusable
 from assistant.evidence import Evidence, gathered, label_list
-from assistant.gateway import Check, Request
+from assistant.gateway import Check, Parsed, Request
 from assistant.grounding import cites_of, free_form, label_problems
 from assistant.tasks.desk import Desk, label_for
 from store.keys import slug
@@ -103,7 +103,7 @@ def file_papers(desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_d
     failed = desk.read_packs(
         [paper for paper in papers if paper.key not in tree.filed and (tree.digest, paper.number) not in have],
         lambda evidence: _asked(desk, name, tree, evidence),
-        lambda evidence, reply: _kept(desk.library, name, tree, evidence, reply.value),
+        lambda evidence, reply: _kept(desk, name, tree, evidence, reply),
         on_done,
     )
     return desk.finished(document(desk.library, name, tree, papers, failed))
@@ -238,14 +238,15 @@ def _faults(place: PlaceReply, tree: Tree, evidence: Evidence) -> list[str]:
     return said
 
 
-def _kept(library: Library, name: str, tree: Tree, evidence: Evidence, reply: PlacesReply) -> list[str]:
+def _kept(desk: Desk, name: str, tree: Tree, evidence: Evidence, outcome: Parsed[PlacesReply]) -> list[str]:
     """Stores each paper's places; one whose place cannot stand is kept as unassigned with the rule. Returns failures."""
-    given = {place.paper: place for place in reply.papers}
-    with library.catalog.writing():
+    given = {place.paper: place for place in outcome.value.papers}
+    catalog, exchange = desk.library.catalog, desk.gateway.exchange(outcome.request)
+    with catalog.writing():
         for shown in evidence.papers:
             if place := given.get(shown.number):
-                places = stored.dump(_assignments(shown.paper.key, place, tree, evidence))
-                library.catalog.keep_finding(TASK, slug(name), tree.digest, shown.paper.number, places)
+                places = stored.dump([replace(one, exchange=exchange) for one in _assignments(shown.paper.key, place, tree, evidence)])
+                catalog.keep_finding(TASK, slug(name), tree.digest, shown.paper.number, places)
     return [f"{shown.paper.key}: no place in the reply" for shown in evidence.papers if shown.number not in given]
 
 
