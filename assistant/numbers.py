@@ -50,7 +50,8 @@ NUMBER = re.compile(
     rf"(?:[\s-]?(?P<unit>{_UNIT})(?![^\W_]))?(?P<more>[^\W_]\w*)?",
     re.IGNORECASE,
 )
-WORD = re.compile(rf"(?<![\w-])(?P<word>{_WORDS})(?![^\W_])(?:[\s-](?P<scale>hundred|thousand|million|billion|trillion)\b)?(?:[\s-]?(?P<unit>{_UNIT})(?![^\W_]))?", re.IGNORECASE)
+WORD = re.compile(rf"(?<![\w-])(?<!of the )(?P<word>{_WORDS})(?![^\W_])(?:[\s-](?P<scale>hundred|thousand|million|billion|trillion)\b)?(?:[\s-]?(?P<unit>{_UNIT})(?![^\W_]))?", re.IGNORECASE)
+POSSESSIVE = re.compile(r"['’]s$")
 RUNS = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+|%")
 JOINED = re.compile(r"\s*(?:-|–|—|/|to|and|or|through|,|vs\.?|versus)\s*[-+~$]?", re.IGNORECASE)
 LATEX = ((re.compile(r"\\[,;:! ]|~"), " "), (re.compile(r"\{,\}"), ","), (re.compile(r"\\%"), "%"), (re.compile(r"\\times"), "×"), (re.compile(r"\^\{\s*(-?\d+)\s*\}"), r"^\1"), (re.compile(r"[${}]"), ""))  # fmt: skip
@@ -96,7 +97,7 @@ def numbers(text: str) -> tuple[Number, ...]:
 def names(text: str) -> tuple[Name, ...]:
     """The names with digits in a text: GPT-4o, AIME24, pass@1, 3D, k=4."""
     plain = _plain(text)
-    tokens = [hit[0].rstrip(".'’") for hit in NAME.finditer(plain) if any(char.isdigit() for char in hit[0])]
+    tokens = [POSSESSIVE.sub("", hit[0]).rstrip(".'’") for hit in NAME.finditer(plain) if any(char.isdigit() for char in hit[0])]
     within = [(hit.start(), hit.end()) for hit in NAME.finditer(plain)]
     tokens += [hit[0] for hit in NUMBER.finditer(plain) if hit["more"] and not _inside(hit.start(), within)]
     return tuple(Name(_runs(token), token) for token in dict.fromkeys(tokens))

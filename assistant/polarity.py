@@ -27,6 +27,8 @@ _SENSED: tuple[tuple[frozenset[str], Sense], ...] = ((frozenset(UP.split()), "up
 SENSES: dict[str, Sense] = {word: sense for words, sense in _SENSED for word in words}
 OPPOSITE: dict[Sense, Sense] = {"up": "down", "down": "up"}
 WORD = re.compile(r"\w+(?:\.\d+)?(?:['’]t\b)?")
+ANSWER = re.compile(r"^\s*(?:no|not quite|not entirely)\s*[,:;.–—]\s*", re.IGNORECASE)
+"""The no with which a question is answered."""
 ALIKE = 0.6
 """A negation is missed only where so much of its neighbourhood stands in the other text."""
 REACH = 4
@@ -115,7 +117,7 @@ def _contents(words: list[_Word]) -> set[str]:
 
 def _words(text: str) -> list[_Word]:
     found = []
-    for token in WORD.findall(text):
+    for token in WORD.findall(ANSWER.sub("", text)):
         word = token.lower().replace("’", "'")
         sense: Sense | None = "not" if word.endswith("n't") else SENSES.get(word)
         found.append(_Word(token, stem(word), sense, sense is None and word not in STOP and (len(word) > 2 or word.isdigit())))

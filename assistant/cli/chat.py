@@ -169,7 +169,7 @@ def _at_terminal(session: Session, line: str) -> None:
     """Takes a line; what goes wrong, and Ctrl-C, end the answer and not the conversation."""
     try:
         taken(session, line)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         session.talk = task.conversation(session.library, session.talk.name)
         note("stopped; the sentences that had come are kept")
     except (StoreError, AssistantError, click.ClickException) as error:

@@ -203,6 +203,8 @@ def _explain(turn: task.Turn, number: int, statement: Statement) -> None:
         click.echo("   checked by code: no rule marks it" if statement.cites else "   not checked: it cites nothing")
     if statement.verdict:
         click.echo(f"   the second reader says: {statement.verdict}")
+    if statement.exchange:
+        click.echo(f"   written in the exchange {statement.exchange.partition(' ')[0]}")
     shown = {one.key: one for one in turn.shown}
     for key in dict.fromkeys(cite.key for cite in statement.cites):
         click.echo(f"   {key}: {_found_by(shown.get(key))}")

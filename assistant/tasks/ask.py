@@ -33,6 +33,9 @@ SHARE_ALONE = 0.20
 or the share of the question's words that it holds, weighted by rarity; by keywords alone a smaller share will do. Chosen
 so that the model declines what is near and code only what is far: benchmarks/abstention.py. The fused score is relative
 and says nothing here."""
+GOOD_SHARE = 0.50
+"""A question in another language than the papers is restated unless a paper holds this share of its own words; a cosine
+across languages, and a smaller share, may be chance."""
 LISTED_COSINE = 0.20
 LISTED_SHARE = 0.25
 """For a list, each paper that reaches either is shown: lower than above, since the model can still leave a paper out."""
@@ -55,7 +58,7 @@ class RestatedReply(BaseModel):
 
 
 class Found(NamedTuple):
-    """What a question found: the hits, whether the best of them can be an answer at all, and whether its words say so."""
+    """What a question found: the hits, whether the best of them can be an answer at all, and whether its own words surely are."""
 
     hits: list[Hit]
     is_evidence: bool
@@ -121,8 +124,9 @@ def found(
     near = any(hit.cosine is not None and hit.cosine >= lowest_cosine(library) for hit in hits)
     numbers = [hit.paper for hit in hits]
     least = LOWEST_SHARE if any(hit.cosine is not None for hit in hits) else SHARE_ALONE
-    has_words = any(share >= least for words in (question, also) if words for share in keywords.shares(library.catalog, words, numbers).values())
-    return Found(hits, near or has_words, has_words)
+    shares = [share for words in (question, also) if words for share in keywords.shares(library.catalog, words, numbers).values()]
+    share = max(shares, default=0.0)
+    return Found(hits, bool(hits) and (near or share >= least), share >= GOOD_SHARE)
 
 
 def lowest_cosine(library: Library) -> float:
@@ -277,15 +281,15 @@ def _listed(library: Library, inquiry: Inquiry, kind: questions.Kind) -> Chosen:
     every = library.weighed(inquiry.said, wanted, scope=inquiry.scope, by_keywords=inquiry.by_keywords, also=also)
     fits = [one for one in every if _fits(one) or not any(wanted)]
     least = LOWEST_SHARE if any(one.cosine is not None for one in every) else SHARE_ALONE
-    has_words = any(one.share >= least for one in every) or not any(wanted)
-    if not has_words and not any(one.cosine is not None and one.cosine >= lowest_cosine(library) for one in every):
+    share = max((one.share for one in every), default=0.0) if any(wanted) else 1.0
+    if share < least and not any(one.cosine is not None and one.cosine >= lowest_cosine(library) for one in every):
         return Chosen(kind, (), (), {one.key: _far(one) for one in every}, is_good=False)
     by_number = {paper.number: paper for paper in library.catalog.papers([one.paper for one in fits])}
     papers = _within([by_number[one.paper] for one in fits])
     chosen = {paper.key for paper in papers}
     left = {one.key: "" if one.key in chosen else TOO_MANY if one.paper in by_number else _far(one) for one in every}
     shown = tuple(ShownPaper(one.key, one.found_by, one.cosine) for one in every if one.key in chosen)
-    return Chosen(kind, tuple(papers), shown, left, is_good=has_words)
+    return Chosen(kind, tuple(papers), shown, left, is_good=share >= GOOD_SHARE)
 
 
 TOO_MANY = f"not shown: {MOST_CHARACTERS:,} characters of abstracts that fit the question better fill the prompt"

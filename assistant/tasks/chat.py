@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from assistant import stored
 from assistant.document import Document, Section, Statement
-from assistant.errors import AssistantError, ReplyUnusable
+from assistant.errors import ReplyUnusable
 from assistant.tasks import ask, questions
 from assistant.tasks.desk import Desk, label_for, with_sources
 from assistant.visible import visible
@@ -167,7 +167,7 @@ def turn(
             on_restated(inquiry.restated)
         left = min(inquiry.calls, CALLS - (desk.gateway.calls - since))
         answered = ask.answered(desk, replace(inquiry, calls=left), on_came)
-    except (AssistantError, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # whatever it was goes on; what came is kept first
         if came:
             broken = desk.finished(_broken_off(inquiry, came, str(error) or "interrupted"), since, is_whole=False)
             shown = ask.chosen(desk.library, inquiry).shown

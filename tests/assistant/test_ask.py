@@ -341,6 +341,13 @@ def test_good_evidence_needs_no_restating(asking: Asking) -> None:
     assert document.restated == ""
 
 
+def test_a_few_shared_words_are_no_good_evidence_in_another_language(asking: Asking) -> None:
+    """A name that a question shares with papers does not keep it from being restated; in their own language it is evidence."""
+    question = "Wie nutzt GRPO Rewards?"
+    _, model = asking(question, lambda request: json.dumps({"question": "How does GRPO use rewards?"}) if "/restate" in request.label else "So. [1.1]")
+    assert [request.label.split("--")[0] for request in model.asked] == ["ask/restate", "ask/answer"]
+
+
 def test_a_list_in_another_language_is_restated_too(asking: Asking) -> None:
     """And stays a list."""
     said = json.dumps({"question": "Which papers use real robots for manipulation?"})

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 
+import click
 import pytest
 
 from assistant.document import SOURCE_CHANGED
@@ -186,7 +187,7 @@ def test_papers_that_a_conversation_rests_on_are_not_forgotten(talk: Talk, libra
     assert library.curation._anchored()
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), BudgetReached("the budget is spent")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort(), BudgetReached("the budget is spent")])
 def test_what_came_before_an_answer_broke_off_is_kept(library: Library, error: BaseException) -> None:
     """As a turn that says so; the error goes on."""
 
@@ -198,7 +199,7 @@ def test_what_came_before_an_answer_broke_off_is_kept(library: Library, error: B
             yield "more. [1.2]\n"
 
     def stop(statement: object) -> None:
-        if isinstance(error, KeyboardInterrupt):
+        if not isinstance(error, BudgetReached):
             raise error
 
     with Gateway(BreaksOff({})) as gateway, pytest.raises(type(error)):

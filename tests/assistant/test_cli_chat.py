@@ -83,6 +83,7 @@ def test_sources_and_why_show_what_an_answer_rests_on(say: Callable[..., str]) -
     out = say(QUESTION, "/sources", "/why 2", "/why")
     assert "found by keywords" in out
     assert "checked by code: no rule marks it" in out
+    assert "written in the exchange ask/answer--talk-01-" in out
     assert out.count("2. A second sentence.") == 2
     assert out.count("1. It is studied") == 1
 
