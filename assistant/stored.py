@@ -1,7 +1,7 @@
 """Cells, assignments and statements as JSON in the library, with their anchors, and back."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +10,7 @@ from assistant.document import Assignment, Cell, Cite, Coverage, Document, Probl
 Fields = dict[str, object]
 
 
-def dump(value: Cell | Statement | Summary | list[Assignment] | list[Statement] | list[Problem]) -> str:
+def dump(value: Cell | Summary | list[Assignment]) -> str:
     """The JSON that the library keeps."""
     return json.dumps([asdict(one) for one in value] if isinstance(value, list) else asdict(value), ensure_ascii=False)
 
@@ -41,14 +41,14 @@ def assignments(data: str) -> list[Assignment]:
     return [Assignment(**{**fields, "cites": cites(fields["cites"])}) for fields in json.loads(data)]
 
 
-def statements(data: str) -> list[Statement]:
-    """Stored statements of one paragraph or answer."""
-    return [_statement(fields) for fields in json.loads(data)]
+def paragraph_fields(statements: Sequence[Statement], blocked: Sequence[Problem]) -> Fields:
+    """A paragraph as fields of JSON: its statements with their anchors, and what was blocked for good."""
+    return {"statements": [asdict(one) for one in statements], "blocked": [asdict(one) for one in blocked]}
 
 
-def problems(data: str) -> list[Problem]:
-    """Stored problems of one paragraph or answer."""
-    return [Problem(**fields) for fields in json.loads(data)]
+def paragraph(fields: Mapping[str, Any]) -> tuple[tuple[Statement, ...], tuple[Problem, ...]]:
+    """A paragraph's statements, and what was blocked, from its fields."""
+    return tuple(_statement(one) for one in fields["statements"]), tuple(Problem(**one) for one in fields["blocked"])
 
 
 def answer_fields(document: Document) -> Fields:
@@ -80,7 +80,7 @@ def _statement(fields: dict[str, Any]) -> Statement:
         tuple(fields["unchecked"]),
         fields["verdict"],
         fields["exchange"],
-        by=fields.get("by", "model"),
+        by=fields["by"],
     )  # what is stored stands: nothing blocks it
 
 

@@ -1,5 +1,6 @@
 """Commands about files and money: export, cost, settings."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ import click
 
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table
-from assistant.document import Document, Section
+from assistant.document import Document
 from assistant.errors import UsageError
 from assistant.export import WRITERS, written
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
@@ -68,10 +69,7 @@ def _answer(library: Library, question: str) -> Document:
     have = library.catalog.findings(ask.TASK, ask.name_of(question))
     if not have:
         raise UsageError(f"no answer to {question!r} is kept; ask it with `carrel ask`")
-    (asked, _), data = next(iter(have.items()))
-    statements = tuple(stored.statements(data))
-    outcome = "answered" if statements else "no evidence"
-    return Document("ask", asked, sections=(Section("", statements),), report=ask.report(statements, (), ()), outcome=outcome)
+    return stored.answer(json.loads(have.get((question, 0)) or next(iter(have.values()))))
 
 
 @click.command()

@@ -1,5 +1,6 @@
 """Commands that ask a model: ask, table, taxonomy, draft."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -109,8 +110,9 @@ def _counted(context: Context, inquiry: ask_task.Inquiry) -> Document | None:
 
 def keep_answer(library: Library, document: Document) -> None:
     """Keeps an answer, for `carrel export ask`."""
+    data = json.dumps(stored.answer_fields(document), ensure_ascii=False)
     with library.catalog.writing():
-        library.catalog.keep_finding("ask", ask_task.name_of(document.name), document.name, 0, stored.dump(list(document.statements)))
+        library.catalog.keep_finding(ask_task.TASK, ask_task.name_of(document.name), document.name, 0, data)
 
 
 def _say_sources(document: Document) -> None:

@@ -115,9 +115,10 @@ def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], f
     sections: list[Section] = []
     blocked: list[Problem] = []
     for paragraph in plan.paragraphs:
-        data = json.loads(have.get((_item(paragraph), 0), '{"statements": "[]", "blocked": "[]"}'))
-        sections.append(Section(paragraph.heading, tuple(stored.statements(data["statements"]))))
-        blocked += stored.problems(data["blocked"])
+        data = have.get((_item(paragraph), 0))
+        standing, stopped = stored.paragraph(json.loads(data)) if data else ((), ())
+        sections.append(Section(paragraph.heading, standing))
+        blocked += stopped
     statements = tuple(statement for section in sections for statement in section.statements)
     report = report_of(statements, blocked, list(failed), 0)
     return Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), report=report)
@@ -137,9 +138,9 @@ def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph) -> tuple
 
 
 def _keep(library: Library, name: str, paragraph: PlannedParagraph, written: Written) -> None:
-    data = {"statements": stored.dump(list(written.statements)), "blocked": stored.dump(list(written.blocked))}
+    data = json.dumps(stored.paragraph_fields(written.statements, written.blocked), ensure_ascii=False)
     with library.catalog.writing():
-        library.catalog.keep_finding(TASK, slug(name), _item(paragraph), 0, json.dumps(data))
+        library.catalog.keep_finding(TASK, slug(name), _item(paragraph), 0, data)
 
 
 def _labels(sentence: PlannedSentence, evidence: Evidence) -> str:

@@ -76,17 +76,12 @@ def kept(library: Library) -> Iterator[Kept]:
 
 
 def _records(value: Any) -> Iterator[dict[str, Any]]:
-    """What has citations, at any depth; some tasks keep JSON inside JSON."""
-    if isinstance(value, str) and value[:1] in "[{" and value[-1:] in "]}":
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return
+    """What has citations, at any depth."""
     if isinstance(value, dict):
         if isinstance(value.get("cites"), list) and _said(value):
             yield value
         for part in value.values():
-            yield from _records(part) if isinstance(part, dict | list | str) else ()
+            yield from _records(part) if isinstance(part, dict | list) else ()
     elif isinstance(value, list):
         for part in value:
             yield from _records(part) if isinstance(part, dict | list) else ()
