@@ -136,8 +136,13 @@ def paper_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list
             continue
         found += [Problem(text, "R10", f"{key}: {notice}") for notice in notices(shown)]
         if shown.is_suspicious:
-            found.append(Problem(text, SUSPICIOUS, f"{key} holds text that reads like an instruction to a model: “{shown.instruction}”"))
+            found.append(Problem(text, SUSPICIOUS, suspicion(shown)))
     return found
+
+
+def suspicion(shown: Shown) -> str:
+    """Which words of a paper read like an instruction; neutral, for papers on such attacks quote them too."""
+    return f"{shown.paper.key} holds text that reads like an instruction to a model, or hides characters: “{shown.instruction}”"
 
 
 def notices(shown: Shown) -> tuple[str, ...]:

@@ -173,7 +173,8 @@ def _mended(
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
         statement, problems = _from(exchange, checked(line, evidence)) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
-        if statement is None or problems or not statement.cites:
+        standing = {other.text for other, found in drafts if not found}
+        if statement is None or problems or not statement.cites or statement.text in standing:
             blocked.append(first[at])
             drafts[at] = (drafts[at][0], [first[at]])
         else:

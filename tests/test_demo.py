@@ -94,4 +94,4 @@ def test_the_recordings_are_few_real_and_all_used(out: Path) -> None:
         assert "recorded: " in head
         assert "origin" not in head
     steps = {path.relative_to(RECORDINGS).parts[0] for path in paths}
-    assert steps == {"ask", "table", "taxonomy", "draft"}
+    assert steps == {"ask", "verify", "summarize", "table", "taxonomy", "draft"}

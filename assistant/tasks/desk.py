@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from assistant.document import Document
+from assistant.document import Document, Problem
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
 from assistant.evidence import Evidence, carried, gathered, sources
 from assistant.gateway import Check, Gateway, Message, Parsed, Request
+from assistant.grounding import SUSPICIOUS, suspicion
 from assistant.settings import Settings
 from assistant.wording import FOLDER, block, render
 from store.library import Library
@@ -130,7 +131,19 @@ def with_sources(library: Library, document: Document) -> Document:
     names = {key: library.paper(key).key for key in document.mentioned()}
     renamed = document.renamed(names) if any(old != new for old, new in names.items()) else document
     present = renamed.anchored(lambda cite: carried(library, cite))
-    return with_verdicts(library, replace(present, sources=sources(library, present.mentioned())))
+    judged = with_verdicts(library, replace(present, sources=sources(library, present.mentioned())))
+    return replace(judged, report=replace(judged.report, marked=(*judged.report.marked, *suspicious(library, judged))))
+
+
+def suspicious(library: Library, document: Document) -> list[Problem]:
+    """The papers of a document whose text reads like an instruction to a model, where no statement that cites them says so yet."""
+    told = {problem.reason for problem in document.report.marked if problem.rule == SUSPICIOUS}
+    found = []
+    for key in sorted(document.mentioned()):
+        shown = gathered(library, [library.paper(key)]).papers[0]
+        if shown.is_suspicious and not any(reason.startswith(f"{key} ") for reason in told):
+            found.append(Problem(key, SUSPICIOUS, suspicion(shown)))
+    return found
 
 
 def packs(papers: Sequence[Paper], is_suspicious: Callable[[Paper], bool], size: int = PACK) -> list[tuple[Paper, ...]]:
@@ -138,9 +151,10 @@ def packs(papers: Sequence[Paper], is_suspicious: Callable[[Paper], bool], size:
 
     So the packs of the others are what they would be without it, to the byte.
     """
-    ordered = sorted(papers, key=lambda paper: paper.key)
-    alone = [paper for paper in ordered if is_suspicious(paper)]
-    together = [paper for paper in ordered if paper not in alone]
+    alone: list[Paper] = []
+    together: list[Paper] = []
+    for paper in sorted(papers, key=lambda paper: paper.key):
+        (alone if is_suspicious(paper) else together).append(paper)
     return [*(tuple(together[start : start + size]) for start in range(0, len(together), size)), *((paper,) for paper in alone)]
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole way once, offline: papers in, two questions, a table, a tree, a draft, and all of it as files.
+# The whole way once, offline: papers in, two questions, summaries, a table, a tree, a draft, its check, and all of it as files.
 # Usage: demo.sh OUTPUT-FOLDER. Every reply of a model comes from the recordings beside this file; to record them anew,
 # set CARREL_DEMO_MODEL, e.g. CARREL_DEMO_MODEL="--model openai/gpt-5-mini --record $PWD/recordings --yes".
 set -eu
@@ -22,15 +22,20 @@ say "Found by words and by meaning: reward hacking in code generation"
 carrel search "reward hacking in code generation" --count 3
 
 # shellcheck disable=SC2086  # options are several words
-for question in \
-    "How do these papers give credit to single steps or tokens instead of only the final answer?" \
-    "What do the papers on robots do to need less data from the real robot, and what did it bring?"; do
-    say "Question: $question"
-    carrel ask "$question" --keywords --count 12 $model --to md --to json --output "$out"
-done
+say "Question: How do these papers give credit to single steps? A second reader judges each sentence of the answer"
+carrel ask "How do these papers give credit to single steps or tokens instead of only the final answer?" --keywords --count 12 --verify $model \
+    --to md --to json --output "$out"
+
+say "Question: What do the papers on robots do to need less data?"
+carrel ask "What do the papers on robots do to need less data from the real robot, and what did it bring?" --keywords --count 12 $model \
+    --to md --to json --output "$out"
 
 say "A question that the library cannot answer is declined, without asking a model"
 carrel ask "Which fertilizer gives the highest wheat yield?" --keywords $model
+
+say "A summary of each paper: problem, approach, data, limitations, results"
+carrel summarize $model --to md --to csv --to json --output "$out" > "$out/summaries.txt"
+echo "see $out/summaries.md"
 
 say "A table: 36 papers by 7 columns"
 carrel table methods --columns "$here/columns.toml" $model --to md --to csv --to tex --to bib --to json --output "$out" > "$out/methods.txt"
@@ -45,9 +50,14 @@ carrel draft related-work --topic "Reinforcement learning after pre-training, fo
 where the learning signal comes from and how it is assigned" --paragraphs 5 --taxonomy training-signal $model \
     --to md --to tex --to bib --to json --to csv --output "$out"
 
+say "Is the draft true? Each of its sentences against the papers it cites, as for a text that somebody else wrote"
+carrel check "$out/related-work.md" > "$out/check.txt" || true
+grep -c '^ *[0-9]*  holds' "$out/check.txt" | sed 's/$/ sentences hold; the others say why not, see check.txt/'
+
 say "Made in $out"
 echo "library/                        the library: 36 papers; library/drafts/related-work.plan.md is the plan, yours to edit"
 echo "how-do-*.md, what-do-*.md       two answers, each sentence with the sentences behind it"
+echo "summaries.md .csv                what each paper says of itself"
 echo "methods.md .csv .tex .bib       the comparison table"
 echo "training-signal.md .csv .tex    the taxonomy, every paper filed or unassigned with a reason"
 echo "related-work.md .tex .bib       the draft, its coverage and its checks"
