@@ -4,8 +4,8 @@
 
 FOLDER holds attribution.jsonl (claim, references, gold_answer), scifact_claims.jsonl (question, abstracts with sentences,
 gold_answer) and healthver.jsonl (claim, evidence, gold_answer). A third of the cases comes from each, half of them claims
-that their evidence supports. A claim is *flagged* when the verdict is `partly` or `not`; precision and recall are of
-flagging a claim that its evidence does not support. With --api-base and --deadline as for `carrel`.
+that their evidence supports. A claim is *flagged* when the verdict is `partly` or `not` (or, counted apart, `not` alone);
+precision and recall are of flagging a claim that its evidence does not support. With --api-base and --deadline as for `carrel`.
 """
 
 import argparse
@@ -107,18 +107,20 @@ def _judged(some: list[Case], asked_for: argparse.Namespace, place: Path) -> dic
 
 
 def _print(some: list[Case], verdicts: dict[str, str]) -> None:
-    for source in ("attribution", "scifact", "healthver", "all"):
-        counts: Counter[tuple[bool, bool]] = Counter()
-        for case in some:
-            if source in {case.source, "all"} and case.claim.item in verdicts:
-                counts[case.gold not in SUPPORTED, verdicts[case.claim.item] != "supported"] += 1
-        hit, missed, alarm, passed = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
-        precision, recall = hit / max(hit + alarm, 1), hit / max(hit + missed, 1)
-        f1 = [2 * a / max(2 * a + b + c, 1) for a, b, c in ((hit, alarm, missed), (passed, missed, alarm))]
-        print(
-            f"{source:12} {sum(counts.values()):3} cases: flagged rightly {hit}, missed {missed}, flagged wrongly {alarm}, passed rightly {passed};"
-            f" precision {precision:.2f}, recall {recall:.2f}, macro-F1 {sum(f1) / 2:.2f}"
-        )
+    for flags in ({"partly", "not"}, {"not"}):
+        print(f"flagged: {' or '.join(sorted(flags, reverse=True))}")
+        for source in ("attribution", "scifact", "healthver", "all"):
+            counts: Counter[tuple[bool, bool]] = Counter()
+            for case in some:
+                if source in {case.source, "all"} and case.claim.item in verdicts:
+                    counts[case.gold not in SUPPORTED, verdicts[case.claim.item] in flags] += 1
+            hit, missed, alarm, passed = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
+            precision, recall = hit / max(hit + alarm, 1), hit / max(hit + missed, 1)
+            f1 = [2 * a / max(2 * a + b + c, 1) for a, b, c in ((hit, alarm, missed), (passed, missed, alarm))]
+            print(
+                f"  {source:12} {sum(counts.values()):3} cases: flagged rightly {hit}, missed {missed}, flagged wrongly {alarm}, passed rightly"
+                f" {passed}; precision {precision:.2f}, recall {recall:.2f}, macro-F1 {sum(f1) / 2:.2f}"
+            )
     for case in some:
         verdict = verdicts.get(case.claim.item, "no verdict")
         if (case.gold in SUPPORTED) != (verdict == "supported"):
