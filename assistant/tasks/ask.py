@@ -39,6 +39,9 @@ across languages, and a smaller share, may be chance."""
 LISTED_COSINE = 0.20
 LISTED_SHARE = 0.25
 """For a list, each paper that reaches either is shown: lower than above, since the model can still leave a paper out."""
+WHOLE = 40_000
+MOST_WHOLE = 200
+"""Characters of abstracts, and papers; a scope that has no more is shown whole for a list: about forty abstracts."""
 MOST_CHARACTERS = 120_000
 """Of abstracts in one prompt; above it the best by fused rank are shown."""
 TASK: Final = "ask"
@@ -284,6 +287,9 @@ def _listed(library: Library, inquiry: Inquiry, kind: questions.Kind) -> Chosen:
     share = max((one.share for one in every), default=0.0) if any(wanted) else 1.0
     if share < least and not any(one.cosine is not None and one.cosine >= lowest_cosine(library) for one in every):
         return Chosen(kind, (), (), {one.key: _far(one) for one in every}, is_good=False)
+    if len(every) <= MOST_WHOLE:
+        considered = library.catalog.papers([one.paper for one in every])
+        fits = every if sum(len(paper.abstract) for paper in considered) <= WHOLE else fits
     by_number = {paper.number: paper for paper in library.catalog.papers([one.paper for one in fits])}
     papers = _within([by_number[one.paper] for one in fits])
     chosen = {paper.key for paper in papers}

@@ -24,6 +24,8 @@ KEY = re.compile(r"(?<![A-Za-z0-9_@.])@([A-Za-z0-9:_.+/-]*[A-Za-z][A-Za-z0-9:_.+
 ENDS_NO_KEY = ".:/+-"
 
 PAPERS = r"(?:papers|works|studies|articles|publications|preprints|abstracts)"
+KINDS_OF_WORK = r"(?:papers|works|studies|articles|approaches|methods|techniques|algorithms|frameworks|systems|authors|groups)"
+"""What "which …" asks for where every paper has to be looked at."""
 ARBEITEN = r"(?:arbeiten|papiere|papers?|artikeln?|studien|aufsätzen?|veröffentlichungen|publikationen|beiträgen?)"
 ARTICLES = r"(?:articles|papiers|travaux|études|publications)"
 LUNWEN = "(?:论文|文章|研究|工作|文献)"
@@ -39,6 +41,10 @@ COUNTING = re.compile(
     re.IGNORECASE,
 )
 LISTING = re.compile(
+    rf"(?:^|[.?!:;,–—] ?)(?:and |so |then |now |but |ok,? )?(?:in |on |for )?which (?:[\w.+'-]+ ){{0,4}}?{KINDS_OF_WORK}\b(?! (?:do|does|did)\b)"
+    r"|(?:^|[.?!:;,–—] ?)which of (?:these|those|them)\b|(?:^|[.?!:;] )who (?:else |here )?(?!(?:is|was|are|were) (?:the|this|that)\b|wrote\b|published\b)[a-z]+"
+    rf"|^(?:is|are) there (?:any|some|other|more) ?(?:thing|work|{KINDS_OF_WORK}|studies|research)\b|^any (?:results?|work|papers?|studies|evidence|research) (?:on|about|with|for|in)\b"
+    r"|^(?:give|show|list|tell) me everything\b|^everything (?:here )?(?:on|about)\b|"
     rf"^(?:and |so |then |now |but |ok,? )?(?:in |on |for )?(?:which|what) (?:(?:ones )?of )?{BETWEEN}{PAPERS}\b"
     rf"|^(?:please |can you |could you )?(?:list|name|show|find|give|enumerate)(?: me)? (?:(?:all|every|each|any) (?:of )?)?{BETWEEN}{PAPERS}\b"
     r"|^(?:please |can you |could you )?(?:list|enumerate) (?:me )?(?:all|every|each)\b"
