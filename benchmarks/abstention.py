@@ -31,7 +31,7 @@ FILES = ("digest.txt", "daily-papers.txt", "abstracts.txt", "reading-list.bib")
 QUESTIONS = HERE / "abstention" / "questions.jsonl"
 PREMISE = frozenset({"u26", "u27", "u28", "u29"})
 """Questions that take for granted what a note contradicts."""
-AT_ONCE = 8
+AT_ONCE = 12
 """Processes: each has a model client of its own, and opens the library itself."""
 
 
