@@ -14,7 +14,7 @@ from dataclasses import replace
 from assistant import attribution, polarity
 from assistant.document import Cite, Problem, Report, Statement
 from assistant.evidence import Evidence, Label, Shown, joined_cites, labels
-from assistant.numbers import Number, misplaced, missing, numbers, unknown_names
+from assistant.numbers import Number, as_read, misplaced, missing, numbers, unknown_names
 from assistant.quotes import quotations, stands_in
 from assistant.references import free_references
 from store.keywords import stems
@@ -79,6 +79,7 @@ def uncited(text: str) -> Iterator[Problem]:
 def number_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
     """Numbers that the cited sentences do not hold, or hold of something else, and names with digits that no cited paper holds (R4)."""
     sources = near_sentences(text, cites, evidence)
+    statement, text = text, as_read(text, " ; ".join(sources))
     papers = len({cite.key for cite in cites})
     absent = [one for one in missing(text, " ; ".join(sources)) if not _counts(one, papers)]
     elsewhere = " ; ".join(cite.quote for cite in cites)

@@ -66,6 +66,11 @@ def clashes(statement: str, sources: tuple[str, ...]) -> list[Clash]:
     return found  # where both have a negation of their own, they may say the same no in other words
 
 
+def goes_down(text: str) -> bool:
+    """Whether a word of the text says that something falls, or is less."""
+    return any(SENSES.get(word.lower()) == "down" for word in WORD.findall(text))
+
+
 def _turned(at: int, said: list[_Word], held: list[list[_Word]]) -> Clash | None:
     """The clash at a word of direction: beside the words it stands with, the sources have only the opposite."""
     sense = _effective(at, said)
