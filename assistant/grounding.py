@@ -66,7 +66,7 @@ def judged(statement: Statement, evidence: Evidence) -> Statement:
         *number_problems(statement.text, statement.cites, evidence),
         *(attribution_problems(statement, evidence) if compared else ()),
         *paper_problems(statement.text, statement.cites, evidence),
-        *(polarity_problems(statement) if compared else ()),
+        *(polarity_problems(statement, evidence) if compared else ()),
     ]
     return replace(statement, problems=tuple(found), unchecked=() if compared else ("R6", "R11"))
 
@@ -153,9 +153,9 @@ def notices(shown: Shown) -> tuple[str, ...]:
     return (*shown.paper.notices, *titled)
 
 
-def polarity_problems(statement: Statement) -> list[Problem]:
+def polarity_problems(statement: Statement, evidence: Evidence) -> list[Problem]:
     """Negations and directions that the cited sentences do not share (R11)."""
-    sources = tuple(cite.quote for cite in statement.cites)
+    sources = tuple(sentence for cite in statement.cites for sentence in evidence.sentences(cite))
     return [Problem(statement.text, "R11", clash.reason) for clash in polarity.clashes(statement.text, sources)]
 
 

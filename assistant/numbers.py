@@ -1,7 +1,8 @@
 """The numbers of a text, each with the class of its unit, and whether one text holds the numbers of another.
 
 81.3 % is 0.813 and never 81.3; 7B is 7 billion; "three" is 3; 10x is ten times; 81,3 may be 81.3. Digits inside names
-(GPT-4, Qwen2.5-7B) are no numbers: such a name has to stand in the other text as it is. The (1) of a list counts nothing.
+(GPT-4, Qwen2.5-7B) are no numbers: such a name has to stand in the other text as it is. The (1) of a list is
+held against the marks of a list alone.
 """
 
 import re
@@ -78,7 +79,7 @@ RANK = re.compile(
     re.IGNORECASE,
 )
 ORDINAL = re.compile(rf"(?<![\w.])(?:(?P<digits>\d+)(?:st|nd|rd|th)|(?P<word>{_RANK}))(?!\w)", re.IGNORECASE)
-LISTED = re.compile(r"(?<![\w)])\(?(?:\d|1\d)\)(?=\s*[A-Za-z\\$])")
+LISTED = re.compile(r"(?<![\w)])\(?(\d|1\d)\)(?=\s*[A-Za-z\\$])")
 """The mark of an item in a list that runs through a sentence: (1) … (2) …"""
 SPELT = re.compile(r"(?<=\d)[\s-](billion|million)(?![^\W_])")
 DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d+),(\d{1,2})(?![\d]|[.,]\d)")
@@ -118,12 +119,14 @@ class Name(NamedTuple):
 @lru_cache(maxsize=4096)
 def numbers(text: str) -> tuple[Number, ...]:
     """The numbers of a text in their order; a number of a range has also the unit that stands behind its last."""
-    plain = LISTED.sub(lambda hit: " " * len(hit[0]), _plain(text))
+    whole = _plain(text)
+    plain = LISTED.sub(lambda hit: " " * len(hit[0]), whole)
     names = [(hit.start(), hit.end()) for hit in NAME.finditer(plain)]
     found = [_number(hit) for hit in NUMBER.finditer(plain) if not hit["more"] and not _inside(hit.start(), names)]
     found += [_worded(hit) for hit in WORD.finditer(plain)]
     found += [_rank(hit[1] or hit[2], hit.start(1 if hit[1] else 2)) for hit in RANK.finditer(plain)]
     found += [_rank(hit[0], hit.start()) for hit in ORDINAL.finditer(plain) if hit["digits"]]
+    found += [Number(float(hit[1]), "item", hit[0], float(hit[1]), hit.start(), hit.end()) for hit in LISTED.finditer(whole)]
     found.sort(key=lambda number: number.at)
     shared = [
         number._replace(unit=after.unit)
@@ -150,13 +153,24 @@ def missing(statement: str, sources: str) -> list[Number]:
     if (continental := _continental(sources)) != sources:
         held += numbers(continental)
     asked = numbers(statement)
+    if not any(number.unit == "item" for number in held):
+        asked = tuple(number for number in asked if number.unit != "item")
     falls = goes_down(statement) or goes_down(sources)
+    sizes = {run for name in names(sources) for run in name.runs if run[-1].isalpha() and run[0].isdigit()}
 
     def holds(number: Number) -> bool:
+        if "".join(number.printed.lower().split()) in sizes or (number.printed.isalpha() and number.unit == "times" and _is_ratio(number.value, held)):
+            return True
         return any(_equal(number, other) and (falls or number.is_negative == other.is_negative) for other in held)
 
     there = {(number.at, number.printed) for number in asked if holds(number)}
     return [number for number in asked[: len({one.at for one in asked})] if (number.at, number.printed) not in there]
+
+
+def _is_ratio(value: float, held: Sequence[Number]) -> bool:
+    """Whether two neighbouring numbers of the sources, of one unit, are so many times each other: “doubles” of 36% → 73%."""
+    pairs = [(min(one.value, other.value), max(one.value, other.value)) for one, other in zip(held, held[1:], strict=False) if one.unit == other.unit]
+    return any(low > 0 and 0.95 * value <= high / low <= 1.1 * value for low, high in pairs)
 
 
 def as_read(statement: str, sources: str) -> str:
@@ -295,14 +309,14 @@ def _with_words(text: str) -> list[tuple[Number, frozenset[str]]]:
 def _equal(one: Number, other: Number) -> bool:
     if one.unit == other.unit:
         return _near(one.value, other.value)
-    if "rank" in (one.unit, other.unit):
+    if {"rank", "item"} & {one.unit, other.unit}:
         return False
     for number, its in ((one, other), (other, one)):
         if number.unit == "part":
             share = its.value / 100 if its.unit == "percent" else 1 / its.value if its.unit == "times" and its.value else its.value
             return its.unit in {"percent", "times", ""} and abs(number.value - share) < ROUNDED
-        if number.unit == "many":
-            return number.bare <= its.bare < number.bare * 1000
+    if "many" in (one.unit, other.unit):  # a statement may say of 5,000 that they are thousands, and not of thousands that they are 5,000
+        return one.unit == "many" and one.bare <= other.bare < one.bare * 1000
     if one.unit and other.unit:
         return False
     with_unit, bare = (one, other) if one.unit else (other, one)

@@ -47,7 +47,7 @@ def free_references(text: str) -> list[tuple[str, str]]:
             bare = hit[0].lstrip("([（ ")
             if kind.startswith("names and") and (NOT_NAMES.match(bare) or EVENT.match(bare)):
                 continue
-            if kind == "a number in brackets" and INTERVAL.search(text, max(hit.start() - 20, 0), hit.start()):
+            if kind == "a number in brackets" and "," in hit[0] and INTERVAL.search(text, max(hit.start() - 20, 0), hit.start()):
                 continue
             if not any(taken[hit.start() : hit.end()]):
                 taken[hit.start() : hit.end()] = b"\x01" * (hit.end() - hit.start())

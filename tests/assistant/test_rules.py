@@ -60,7 +60,7 @@ def test_altered_sentences_of_every_paper_are_caught(library: Library) -> None:
         ("提升了11.8%,用了3万个样本", [(11.8, "percent"), (3e4, "")]),
         ("um 12 Prozent auf 3 Millionen", [(12, "percent"), (3e6, "")]),
         ("a third of it, ranked second, 3rd of all", [(1 / 3, "part"), (2, "rank"), (3, "rank")]),
-        ("thousands of tasks, (1) one of text, and (2) one of code", [(1000, "many")]),
+        ("thousands of tasks, (1) one of text, and (2) one of code", [(1000, "many"), (1, "item"), (2, "item")]),
         ("\\textbf{+5.37\\%} for $\\sim$19.1\\%", [(5.37, "percent"), (19.1, "percent")]),
     ],
 )
@@ -84,6 +84,12 @@ def test_numbers_have_a_value_and_a_unit(text: str, found: list[tuple[float, str
         ("It changes accuracy by -3.5 points.", "It lowers accuracy by 3.5 points.", []),
         ("It ranked third.", "It was the second of all.", ["third"]),
         ("It ranked third.", "It takes the 3rd place.", []),
+        ("It has (1) a teacher and (2) a judge.", "It has a teacher and a judge.", []),
+        ("It has (1) a teacher and (3) a judge.", "It has (1) a teacher and (2) a judge.", ["(3)"]),
+        ("The 7B model wins.", "MEM1-7B wins.", []),
+        ("It doubles accuracy.", "Accuracy goes from 36.0% to 73.6%.", []),
+        ("It doubles accuracy.", "Accuracy goes from 36.0% to 53.6%.", ["doubles"]),
+        ("It uses 200 prompts.", "It uses hundreds of prompts.", ["200"]),
         ("It has two parts.", "It has (1) a teacher and (2) a judge.", ["two"]),
     ],
 )
