@@ -9,14 +9,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assistant.document import Cite, Source
-from assistant.visible import reads_like_an_instruction, visible
+from assistant.visible import HIDDEN, reads_like_an_instruction, visible
 from store.library import Library
 from store.paper import Paper
 from store.texts import Text
 
 LABEL = re.compile(r"\[(\d+)\.(\d+)\]")
-GROUP = re.compile(r"\[\s*\d+\.\d+(?:\s*[,;–-]\s*\d+(?:\.\d+)?)*\s*\]")
-INNER = re.compile(r"(\d+)\.(\d+)(?:\s*[–-]\s*(?:(\d+)\.)?(\d+))?|(\d+)")
+_NUMBER = r"\d{1,6}"
+GROUP = re.compile(rf"\[\s?{_NUMBER}\.\s?{_NUMBER}(?:\s?(?:[,;–—/&-]|and|to)\s?{_NUMBER}(?:\.\s?{_NUMBER})?){{0,99}}\s?[,;]?\s?\]")
+INNER = re.compile(rf"({_NUMBER})\.\s?({_NUMBER})(?:\s?(?:[–—-]|to)\s?(?:({_NUMBER})\.)?({_NUMBER}))?|({_NUMBER})")
+NO_LABEL = re.compile(r"[\[<][^\[\]<>\d]{0,20}\d+\s?\.\s?-?\d+[^\[\]<>]{0,30}(?:[\]>]|$)|(?<!\[)\b\d{1,3}\.\d{1,3}\]")
+"""What looks like a label and is none, after the labels were taken out: `[see 3.2]`, `[3.2`, `<3.2>`."""
+EMPTIED = re.compile(r"\[\s?\]|``|\*\*\s?\*\*")
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -180,11 +184,17 @@ def source_of(paper: Paper) -> Source:
 
 def labels(text: str) -> tuple[str, list[Label]]:
     """A statement without its labels, and the labels: `[3.2]`, `[3.2, 4.1]`, `[3.2-4]` and `[3.2][4.1]`."""
+    text = HIDDEN.sub("", text)
     found: list[Label] = []
     for group in GROUP.finditer(text):
         found += _expanded(group[0])
-    bare = GROUP.sub("", text)
+    bare = EMPTIED.sub("", GROUP.sub("", text)) if found else text
     return re.sub(r"\s+([.,;:!?。，；：！？])", r"\1", re.sub(r"\s{2,}", " ", bare)).strip(), list(dict.fromkeys(found))
+
+
+def unreadable_labels(text: str) -> list[str]:
+    """What is left of a statement without its labels and looks like one: it cites nothing that can be told."""
+    return [hit[0] for hit in NO_LABEL.finditer(text)]
 
 
 def label_list(values: Iterable[str]) -> list[Label]:

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from assistant import attribution, polarity
 from assistant.document import Cite, Problem, Report, Statement
-from assistant.evidence import Evidence, Label, Shown, joined_cites, labels
-from assistant.numbers import Number, misplaced, missing, numbers, unknown_names
+from assistant.evidence import Evidence, Label, Shown, joined_cites, labels, unreadable_labels
+from assistant.numbers import Number, as_read, misplaced, missing, numbers, unknown_names
 from assistant.quotes import quotations, stands_in
 from assistant.references import free_references
 from store.keywords import stems
@@ -35,6 +35,7 @@ def checked(line: str, evidence: Evidence) -> tuple[Statement, list[Problem]]:
     """A line of a reply as a statement with anchors and marks, and the problems for which it must be blocked."""
     text, found = labels(line)
     blocked = [Problem(text, "R2", f"{label} was not shown") for label in found if evidence.cite(label) is None]
+    blocked += [Problem(text, "R2", f"{words!r} is no label") for words in unreadable_labels(text)]
     cites = joined_cites(cite for label in found if (cite := evidence.cite(label)))
     blocked += [*free_form(text), *unfounded_quotations(text, cites, evidence)]
     return judged(Statement(text, cites), evidence), blocked
@@ -65,7 +66,7 @@ def judged(statement: Statement, evidence: Evidence) -> Statement:
         *number_problems(statement.text, statement.cites, evidence),
         *(attribution_problems(statement, evidence) if compared else ()),
         *paper_problems(statement.text, statement.cites, evidence),
-        *(polarity_problems(statement) if compared else ()),
+        *(polarity_problems(statement, evidence) if compared else ()),
     ]
     return replace(statement, problems=tuple(found), unchecked=() if compared else ("R6", "R11"))
 
@@ -79,17 +80,18 @@ def uncited(text: str) -> Iterator[Problem]:
 def number_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
     """Numbers that the cited sentences do not hold, or hold of something else, and names with digits that no cited paper holds (R4)."""
     sources = near_sentences(text, cites, evidence)
+    read = as_read(text, " ; ".join(sources))
     papers = len({cite.key for cite in cites})
-    absent = [one for one in missing(text, " ; ".join(sources)) if not _counts(one, papers)]
+    absent = [one for one in missing(read, " ; ".join(sources)) if not _counts(one, papers)]
     elsewhere = " ; ".join(cite.quote for cite in cites)
     found = [Problem(text, "R4", _absent(number, elsewhere)) for number in absent]
     found += [
         Problem(text, "R4", f"{number.printed!r} stands in the cited sentences, but beside other words")
-        for number in misplaced(text, sources)
+        for number in misplaced(read, sources)
         if number not in absent and not _counts(number, papers)
     ]
     whole = " ; ".join([*(words for cite in cites if (shown := evidence.shown(cite.key)) for words in shown.texts), elsewhere])
-    return found + [Problem(text, "R4", f"{name!r} is not in the papers it cites") for name in unknown_names(text, whole)]
+    return found + [Problem(text, "R4", f"{name!r} is not in the papers it cites") for name in unknown_names(read, whole)]
 
 
 def near_sentences(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[str]:
@@ -151,9 +153,9 @@ def notices(shown: Shown) -> tuple[str, ...]:
     return (*shown.paper.notices, *titled)
 
 
-def polarity_problems(statement: Statement) -> list[Problem]:
+def polarity_problems(statement: Statement, evidence: Evidence) -> list[Problem]:
     """Negations and directions that the cited sentences do not share (R11)."""
-    sources = tuple(cite.quote for cite in statement.cites)
+    sources = tuple(sentence for cite in statement.cites for sentence in evidence.sentences(cite))
     return [Problem(statement.text, "R11", clash.reason) for clash in polarity.clashes(statement.text, sources)]
 
 

@@ -66,6 +66,11 @@ def clashes(statement: str, sources: tuple[str, ...]) -> list[Clash]:
     return found  # where both have a negation of their own, they may say the same no in other words
 
 
+def goes_down(text: str) -> bool:
+    """Whether a word of the text says that something falls, or is less."""
+    return any(SENSES.get(word.lower()) == "down" for word in WORD.findall(text))
+
+
 def _turned(at: int, said: list[_Word], held: list[list[_Word]]) -> Clash | None:
     """The clash at a word of direction: beside the words it stands with, the sources have only the opposite."""
     sense = _effective(at, said)
@@ -91,14 +96,12 @@ def _unmatched_negation(words: list[_Word], others: list[list[_Word]]) -> str:
             continue
         after = {one.stem for one in words[at + 1 : at + 1 + REACH] if one.is_content}
         near = _near(at, words)
-        for other in others:
-            shared = near & _contents(other)
-            if not (after & shared) or len(shared) < min(2, len(near)):
-                continue
-            if any(_negated(place, other) for place, one in enumerate(other) if one.stem in after & shared):
-                return ""
-            if len(shared) >= ALIKE * len(near):
-                return word.text
+        told = [(other, near & _contents(other)) for other in others]
+        told = [(other, shared) for other, shared in told if after & shared and len(shared) >= min(2, len(near))]
+        if any(_negated(place, other) for other, shared in told for place, one in enumerate(other) if one.stem in after & shared):
+            continue
+        if any(len(shared) >= ALIKE * len(near) for _, shared in told):
+            return word.text
     return ""
 
 

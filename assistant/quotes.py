@@ -9,7 +9,7 @@ from assistant.visible import HIDDEN
 DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]+|--+")
 MARKS = re.compile("[\u2018\u2019\u201a\u201b`´]|''")
 DOUBLE = re.compile('[\u201c\u201d\u201e\u201f«»"]')
-BROKEN_WORD = re.compile(r"(?<=[a-z])-\s*\n\s*(?=[a-z])")
+BROKEN_WORD = re.compile(r"(?<=[a-z])-[^\S\n]{0,20}\n\s{0,20}(?=[a-z])")
 SPACES = re.compile(r"\s+")
 GAP = re.compile(r"\s*(?:\[\s*)?(?:…|\.\.\.|\. \. \.)(?:\s*\])?\s*")
 QUOTED = re.compile(r"[\u201c\u201e«\"]\s?([^\u201c\u201d\u201e«»\"]{2,400}?)\s?[\u201d\u201c»\"]")
@@ -30,7 +30,7 @@ def folded(text: str) -> str:
 
 def stands_in(quote: str, text: str) -> bool:
     """Whether a quote is in a text; around an ellipsis each part is, in order, and is 12 characters long at least."""
-    parts = [folded(part).strip(' "') for part in GAP.split(quote) if part.strip()]
+    parts = [folded(part).strip(' "') for part in GAP.split(SPACES.sub(" ", quote)) if part.strip()]
     if not parts or (len(parts) > 1 and min(map(len, parts)) < SHORTEST_PART):
         return False
     whole, at = folded(text), 0

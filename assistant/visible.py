@@ -13,7 +13,7 @@ HIDDEN = re.compile(
 """Characters that show nothing: zero-width, soft hyphens, directions, fillers, tags, variation selectors, controls."""
 SPACE = re.compile(r"\s+")
 MARKUP = re.compile(r"<\|[a-z_ ]{2,20}\|>|\[/?INST\]|</?(?:system|assistant|user|instructions?|document|paper|context)\b[^>]{0,40}>|<<<|>>>|^#{2,} ?(?:system|instruction)", re.IGNORECASE)
-ROLE = re.compile(r"(?:^|[.!?\n]\s*)(?:SYSTEM|ASSISTANT|USER|INSTRUCTIONS?|System (?:prompt|message|note)|IMPORTANT(?: NOTE)?)\s*:")
+ROLE = re.compile(r"(?:^|[.!?\n]\s{0,20})(?:SYSTEM|ASSISTANT|USER|INSTRUCTIONS?|System (?:prompt|message|note)|IMPORTANT(?: NOTE)?)\s*:")
 ORDERS = re.compile(
     r"\b(?:ignor(?:e|ing)|disregard|forget|override|bypass)\b[^.]{0,30}\b(?:above|previous|prior|preceding|earlier|all|any|your|other|these)\b[^.]{0,30}"
     r"\b(?:instructions?|prompts?|rules?|directions?|messages?|guidelines?|papers?|text|constraints)\b"

@@ -15,7 +15,7 @@ END = re.compile(r"(?:\.{3}|…+|[.!?]+|[。！？]+)(?:''|[\"'”’»)\]}*」�
 MATH = re.compile(r"(?<!\\)\$\$?[^$]+\$\$?|\\\(.+?\\\)|\\\[.+?\\\]", re.DOTALL)
 HAN = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 WORD_BEFORE = re.compile(rf"[^\s(\[{{“\"'«‘~{HAN}，、：；]+$")
-NEXT = re.compile(r"(?P<space>\s*)(?P<open>[(\[“\"'«‘`{*$\\]*)(?P<word>[^\s(),;:]*)")
+NEXT = re.compile(r"(?P<space>\s*)(?P<open>[(\[“\"'«‘`{*$\\]*)(?P<word>[^\s(),;:]{0,200})")
 METHOD_NAME = re.compile(r"[a-zα-ωµ]\S*(?:[A-Z0-9₀-₉]|[a-z]\.[a-z]{2})")
 INITIAL = re.compile(r"(?:[A-ZÀ-Þ]\.)|(?:[A-ZÀ-Þ][a-z]?\.-[A-Z]\.)")
 ACRONYM = re.compile(r"(?:[A-Za-z]\.){2,}|Ph\.D\.|M\.Sc\.|B\.Sc\.")
@@ -36,6 +36,7 @@ STARTERS = frozenset(
     ["We", "The", "Our", "This", "These", "Those", "That", "In", "It", "Its", "To", "However", "A", "An", "For", "By", "On", "As", "While", "With", "Here", "Then", "They", "There", "Both", "Each", "All", "Such", "When", "If", "Since", "Using", "From", "At", "Unlike", "Existing", "Recent", "Despite", "Although", "Yet", "But", "And", "Or", "So", "Experiments", "Results", "Extensive", "Finally", "Moreover", "Furthermore", "Additionally", "Further", "Also", "Code", "Overall", "Thus", "Hence", "Therefore", "Specifically", "Empirically", "Notably", "Nevertheless", "Nonetheless", "Because", "After", "Before", "During", "Under", "Across", "Through", "Is", "Are", "Was", "Were", "Can", "Does", "Do", "How", "What", "Why", "Which", "Where", "Who", "Not", "No", "One", "Two", "Three", "Most", "Many", "Some", "Several", "Few", "Another", "Other", "First", "Second", "Third", "Next", "Later", "Instead", "Even", "Only", "Once", "Unless", "Until", "Given", "Compared", "Building", "Based", "He", "She", "His", "Her", "You", "Your", "I", "My", "Ours", "Their", "Der", "Die", "Das", "Wir", "Es", "Ein", "Eine", "Dies", "Diese", "Il", "Elle", "Le", "La", "Les", "Nous", "Un", "Une", "Ce", "Cette"]
 )
 LONGEST_BRACKET = 400
+LONGEST_WORD = 100
 
 
 class Sentence(NamedTuple):
@@ -87,7 +88,7 @@ def _is_end(text: str, start: int, found: re.Match[str]) -> bool:
     if after is None:
         return True
     if not after["space"]:
-        return bool(re.match(rf"[{HAN}]", text[found.end() :])) and not _goes_on_in_chinese(text, found)
+        return bool(re.match(rf"[{HAN}]", text[found.end() : found.end() + 1])) and not _goes_on_in_chinese(text, found)
     if _in_bracket(text, start, found.end(), "(", ")") or _in_quotes(text, start, found.end()):
         return False
     if _goes_on(after["word"], after["open"]):
@@ -111,7 +112,7 @@ def _goes_on(word: str, opening: str) -> bool:
 
 def _is_full_stop(text: str, start: int, found: re.Match[str], following: str) -> bool:
     """Whether a full stop ends the sentence, judged by the word before it."""
-    before = WORD_BEFORE.search(text, start, found.start() + 1)
+    before = WORD_BEFORE.search(text, max(start, found.start() - LONGEST_WORD), found.start() + 1)
     word = before[0] if before else "."
     lowered = word.lower()
     starts_anew = following.rstrip(".") in STARTERS

@@ -15,7 +15,7 @@ from assistant.evidence import Evidence, gathered, joined_cites
 from assistant.grounding import free_form, judged, report_of, unfounded_quotations
 from assistant.quotes import stands_in
 from store.errors import UnknownPaper
-from store.keywords import stems
+from store.keywords import ranking, stems
 from store.language import language_of
 from store.library import Library
 from store.paper import Paper
@@ -71,7 +71,7 @@ def checked(library: Library, given: Given) -> Statement:
 
 def _evidence(library: Library, text: str, papers: Sequence[Paper]) -> Evidence:
     """The cited papers and those of the library that share the statement's words most."""
-    rivals = [hit.paper for hit in library.search(text, count=RIVALS, by_keywords=True)] if papers else []
+    rivals = [number for number, _ in ranking(library.catalog, text)[:RIVALS]] if papers else []
     numbers = {paper.number for paper in papers}
     others = library.catalog.papers([number for number in rivals if number not in numbers])
     return gathered(library, [*papers, *others], language_of(text))

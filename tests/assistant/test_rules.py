@@ -9,7 +9,7 @@ from assistant.attribution import ranked
 from assistant.document import Cite, Statement
 from assistant.evidence import Evidence, gathered
 from assistant.grounding import NO_SOURCE, SUSPICIOUS, checked, judged, number_problems, report_of
-from assistant.numbers import names, numbers, unknown_names
+from assistant.numbers import as_read, misplaced, missing, names, numbers, unknown_names
 from assistant.polarity import clashes
 from assistant.quotes import quotations, stands_in
 from assistant.references import free_references
@@ -53,15 +53,56 @@ def test_altered_sentences_of_every_paper_are_caught(library: Library) -> None:
         ("It reaches 81.3%.", [(81.3, "percent")]),
         ("81.3\\% of $10^{-4}$ and 3.2×10⁵", [(81.3, "percent"), (1e-4, ""), (3.2e5, "")]),
         ("a 7B model on 1,000 and 10k samples", [(7e9, ""), (1000, ""), (1e4, "")]),
-        ("twenty-one tasks, twice as fast, half of it", [(21, ""), (2, "times"), (0.5, "")]),
+        ("twenty-one tasks, twice as fast, half of it", [(21, ""), (2, "times"), (0.5, "part")]),
         ("10.7x and 5-fold", [(10.7, "times"), (5, "times")]),
         ("5 percentage points in 90 minutes", [(5, "points"), (5400, "time")]),
         ("GPT-4o beats Qwen2.5-7B on AIME24", []),
+        ("提升了11.8%,用了3万个样本", [(11.8, "percent"), (3e4, "")]),
+        ("um 12 Prozent auf 3 Millionen", [(12, "percent"), (3e6, "")]),
+        ("a third of it, ranked second, 3rd of all", [(1 / 3, "part"), (2, "rank"), (3, "rank")]),
+        ("thousands of tasks, (1) one of text, and (2) one of code", [(1000, "many"), (1, "item"), (2, "item")]),
+        ("\\textbf{+5.37\\%} for $\\sim$19.1\\%", [(5.37, "percent"), (19.1, "percent")]),
     ],
 )
 def test_numbers_have_a_value_and_a_unit(text: str, found: list[tuple[float, str]]) -> None:
     """LaTeX, powers, thousands, words for numbers and units; digits inside names are no numbers."""
     assert [(number.value, number.unit) for number in numbers(text)] == [(pytest.approx(value), unit) for value, unit in found]
+
+
+@pytest.mark.parametrize(
+    ("statement", "source", "absent"),
+    [
+        ("It gains 81,3 %.", "It gains 81.3%.", []),
+        ("Es gewinnt 1.500 und 81,3 % mit der Methode für die Aufgabe.", "It gains 1,500 and 81.3%.", []),
+        ("It gains 1.500 points.", "It gains 1,500 points.", ["1.500 points"]),
+        ("Half of the tasks are solved.", "50.4% of the tasks are solved.", []),
+        ("A third of the tasks is solved.", "Half of the tasks are solved.", ["A third"]),
+        ("It needs half the memory.", "It needs 2x less memory.", []),
+        ("It uses thousands of prompts.", "It uses 5,000 prompts.", []),
+        ("It uses millions of prompts.", "It uses 5,000 prompts.", ["millions"]),
+        ("It changes accuracy by -3.5 points.", "It changes accuracy by 3.5 points.", ["3.5 points"]),
+        ("It changes accuracy by -3.5 points.", "It lowers accuracy by 3.5 points.", []),
+        ("It ranked third.", "It was the second of all.", ["third"]),
+        ("It ranked third.", "It takes the 3rd place.", []),
+        ("It has (1) a teacher and (2) a judge.", "It has a teacher and a judge.", []),
+        ("It has (1) a teacher and (3) a judge.", "It has (1) a teacher and (2) a judge.", ["(3)"]),
+        ("The 7B model wins.", "MEM1-7B wins.", []),
+        ("It doubles accuracy.", "Accuracy goes from 36.0% to 73.6%.", []),
+        ("It doubles accuracy.", "Accuracy goes from 36.0% to 53.6%.", ["doubles"]),
+        ("It uses 200 prompts.", "It uses hundreds of prompts.", ["200"]),
+        ("It has two parts.", "It has (1) a teacher and (2) a judge.", ["two"]),
+    ],
+)
+def test_a_number_may_be_written_in_other_ways(statement: str, source: str, absent: list[str]) -> None:
+    """Decimal commas, parts, thousands, signs and ranks; where the value is another, it is absent."""
+    assert [number.printed for number in missing(as_read(statement, source), source)] == absent
+
+
+def test_numbers_in_each_other_s_place_are_seen() -> None:
+    """A sentence copied with two of its numbers swapped; the same numbers said in another order are fine."""
+    source = "It gains 5.4% on the easy set and 7.2% on the hard set."
+    assert [number.printed for number in misplaced("It gains 7.2% on the easy set and 5.4% on the hard set.", [source])] == ["7.2%", "5.4%"]
+    assert not misplaced("On the hard set it gains 7.2%, on the easy set 5.4%.", [source])
 
 
 def test_a_number_of_a_range_has_its_unit_too() -> None:
@@ -73,6 +114,8 @@ def test_a_name_with_another_digit_is_another_name() -> None:
     """GPT-4 is not GPT-5; spaces and dashes do not matter; a shorter name is found in a longer one."""
     source = "Qwen 2.5 7B Instruct and GPT-4o on MATH-500"
     assert unknown_names("Qwen2.5-7B and GPT-4o on MATH500", source) == []
+    assert unknown_names("Qwen2.5-7 billion", source) == []
+    assert unknown_names("Qwen2.5-7", source) == ["Qwen2.5-7"]
     assert unknown_names("Qwen2.5-72B and GPT-5o", source) == ["Qwen2.5-72B", "GPT-5o"]
     assert [name.printed for name in names("top-5 of 3D")] == ["top-5", "3D"]
 
@@ -94,6 +137,10 @@ def test_a_number_counts_where_it_is_about_the_same(evidence: Evidence) -> None:
         "[12]", "[3, 7]", "[5-7]", "[1; 2]", "[^3]", "[P3]", "[Ref. 4]", "[Smi+21]", "[Smith2021]", "refs. 12", "[citation needed]", "[ref]",
         "doi:10.1000/xyz", "https://doi.org/10.1000/xyz", "10.1145/3442188.3445922", "arXiv:2403.01234v2", "arXiv 2403.01234", "hep-th/9901001 on arXiv.org/abs/2403.01234",
         "PMID: 12345678", "ISBN 978-3-16-148410-0", "www.example.org/a", "github.com/a/b", "[@smith2021]", "@smith2021", "\\citep[see][]{a,b}", "\\cite{a}", "ibid.", "paper 3", "works.¹²",
+        "(J. Smith, 2021)", "(Smith, J., 2021)", "(Smith/Jones 2021)", "(smith et al., 2021)", "(Smith & al., 2021)", "(Smith, personal communication)", "Smith’s 2021 paper",
+        "the 2021 paper by Smith", "(vgl. Müller, 2019)", "Smith & Jones 2021", "(Иванов, 2020)", "Иванов и др. (2020)", "田中ら (2020)", "(李, 2021)", "cs/0501001", "PMC1234567",
+        "example.org/paper.pdf", "［5］", "【5†source】", "[3.2.1]", "[3.2a]", "[3·2]", "[3:2]", "{3.2}", "[^note]", "[A1]", "[#3]", "[Document 2]", "(source 2)", "[source: Smith]",
+        "[smith2021rewards]", "(smith2021rewards)", "(citation needed)", "Paper #3", "<sup>3</sup>", "\\footnote{Smith 2021}", "op. cit.",
     ],
 )  # fmt: skip
 def test_references_of_many_shapes_are_seen(text: str) -> None:
@@ -107,6 +154,7 @@ def test_references_of_many_shapes_are_seen(text: str) -> None:
         "In 2021 (the first year) it works.", "Scores lie in [0, 1] and [−1, 1].", "It gains 8.4 (of 10).", "GRPO and PPO (both on-policy) differ.",
         "From January (2021) on", "The Transformer, PPO and GRPO are compared.", "It is 3 papers long", "x² and m³ are units", "an e-mail@example",
         "On AIME (30 problems), it gains 5.", "It works [no source].", "In Table 2 the gain is 3.", "Level 3 (2 of 4)", "of all papers 12% do",
+        "It trains on $N \\in [2,8]$.", "on AIME (AIME 2024, MATH500)", "on a scale of [1, 5]", "at 10^{3.2} steps", "It takes O(n^2).", "With [MASK] and [SEP].", "该研究（2020年）",
     ],
 )  # fmt: skip
 def test_plain_words_are_no_reference(text: str) -> None:
