@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 
 from store.errors import UnreadableFile
 from store.formats.file import SourceFile
@@ -221,6 +222,24 @@ def _workbook(file: SourceFile, options: Options) -> Iterator[Row]:
                     return
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
         raise UnreadableFile(f"{file.name}: not a workbook that can be read ({type(error).__name__}); save it as CSV and add that") from error
+
+
+def sheet_rows(path: Path, sheet: str) -> list[list[str]]:
+    """The cells of a CSV file, or of a workbook's sheet of that name (the first, where it has none); raises UnreadableFile."""
+    file = SourceFile(path.name, path)
+    if not file.is_zip:
+        return [cells for _, cells in _rows(file.lines(), _mark(file.head))]
+    import openpyxl
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    _safe(file)
+    try:
+        with file.open() as stream:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+            found = book[sheet] if sheet in book.sheetnames else book.worksheets[0]
+            return [cells for _, cells in _cells(found.iter_rows(values_only=True))]
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError) as error:
+        raise UnreadableFile(f"{file.name}: not a workbook that can be read ({type(error).__name__}); save it as CSV and give that") from error
 
 
 def _cells(rows: Iterable[Sequence[object]]) -> Iterator[Row]:
