@@ -220,6 +220,7 @@ class Source:
     identifiers: dict[str, str]
     is_note: bool
     details: dict[str, str] = field(default_factory=dict)
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,7 @@ def source_of(paper: Paper) -> Source:
         identifiers=dict(paper.identifiers),
         is_note=paper.kind == "note",
         details=dict(paper.details),
+        date=paper.date,
     )
 
 

@@ -40,6 +40,15 @@ OTHER_SCRIPT_DEFINED = (
     '\\ifdefined\\otherscript\\else\\def\\otherscriptfirst#1 #2;{"#1 }\\protected\\def\\otherscript#1#2{\\ifnum0\\ifdefined\\directlua1\\fi'
     "\\ifdefined\\XeTeXversion1\\fi>0 \\iffontchar\\font\\otherscriptfirst#2 ;#1\\else[#2]\\fi\\else[#2]\\fi}\\fi",
 )
+MATH = re.compile(r"((?<!\\)\$[^$]+(?<!\\)\$)")
+HARMLESS = re.compile(r"\$(?:[A-Za-z0-9 ^_{}()\[\]+\-=.,:;/*<>|'!]|\\[A-Za-z]+|\\[,;! ])+\$")
+COMMAND = re.compile(r"\\([A-Za-z]+)")
+MATH_COMMANDS = frozenset(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda "
+    "Xi Pi Sigma Phi Psi Omega mathbb mathcal mathbf mathrm mathit mathsf boldsymbol text textit textbf operatorname times cdot leq le geq ge neq ne to rightarrow "
+    "leftarrow leftrightarrow infty pm mp sim approx equiv sqrt frac ell star ast circ log exp min max sum prod int in notin subset cup cap hat tilde bar vec dot "
+    "ldots dots cdots prime dagger partial nabla forall exists langle rangle left right mid ll gg propto oplus otimes".split()
+)
 LONG_WORD, LONGEST_PART, LONGEST_REMARK = 12, 24, 400
 WORD_PART = re.compile(r"[^/_:.=+-]*[/_:.=+-]+|[^/_:.=+-]+")
 BREAK = r"\hspace{0pt}"
@@ -124,9 +133,24 @@ def cell(text: str) -> str:
 
 
 def bibtex(text: str) -> str:
-    """A field of a BibTeX entry: balanced, with capitals protected word by word."""
-    words = [_word(word) for word in plain(text).split(" ")]
-    return " ".join(words)
+    """A field of a BibTeX entry: balanced, with capitals protected word by word, and mathematics kept where it can do no harm."""
+    parts = [part if at % 2 and _is_harmless(part) else " ".join(map(_word, _unicode(part).split(" "))) for at, part in enumerate(MATH.split(text))]
+    return " ".join("".join(parts).split())
+
+
+def _unicode(part: str) -> str:
+    """As `plain`, with the spaces at both ends, which stand beside mathematics."""
+    return f"{' ' * part[:1].isspace()}{plain(part)}{' ' * (part[-1:].isspace() and bool(part.strip()))}"
+
+
+def _is_harmless(formula: str) -> bool:
+    """Whether a formula has only signs and commands of mathematics, and its braces are balanced."""
+    depth = 0
+    for char in formula:
+        depth += (char == "{") - (char == "}")
+        if depth < 0:
+            return False
+    return depth == 0 and bool(HARMLESS.fullmatch(formula)) and set(COMMAND.findall(formula)) <= MATH_COMMANDS
 
 
 def _word(word: str) -> str:

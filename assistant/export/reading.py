@@ -69,7 +69,7 @@ def changed_cells(path: Path, document: Document, present: Mapping[str, str]) ->
 def moved_papers(path: Path, document: Document, present: Mapping[str, str]) -> Moves:
     """Which papers stand at another node in a file than in the tree. Raises UsageError and UnreadableFile."""
     head, lines = _read(path, MAIN["taxonomy"])
-    levels = [at for name, at in head.items() if name in LEVELS or LEVEL.fullmatch(name)]
+    levels = sorted(at for name, at in head.items() if name in LEVELS or LEVEL.fullmatch(name))
     if not levels:
         raise UsageError(f"{path}: no column {LEVELS[0]!r}; a tree is read from the CSV or XLSX that was exported")
     places = {node: tuple(map(_plain, labels)) for node, labels in paths(document).items()}
@@ -113,7 +113,7 @@ def _columns(head: Mapping[str, int], columns: Sequence[Column]) -> tuple[list[t
         known |= {*called, f"{column.name}: status", f"{column.name}: sentences"}
         if called:
             found.append((column, head[called[0]]))
-    return found, [f"the table has no column {name!r}; nothing was taken from it" for name in head if name not in known]
+    return found, [f"the table has no column {name!r}, which the file has; nothing was taken from it" for name in head if name not in known]
 
 
 def _changed(old: Cell | None, text: str, status: str, column: Column) -> Cell | str | None:
