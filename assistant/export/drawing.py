@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree import ElementTree as ET
 
 from assistant.document import Document
@@ -11,10 +11,10 @@ from assistant.export.escape import CONTROL, plain
 from assistant.export.tree import Branch, branches
 from assistant.visible import HIDDEN
 
-LETTER, LINE, PAD, GAP, STEP = 7.0, 17, 8, 10, 36
+LETTER, LINE, PAD, GAP, STEP = 7.2, 17, 8, 10, 36
 """Widths and heights in pixels: a letter at 12 pixels, a line, inside a box, between two boxes, between two levels."""
-LABEL, LEAF, MARGIN = 24, 44, 16
-"""Letters of a line in a node and in a leaf; pixels around the drawing."""
+LABEL, LEAF, MARGIN, BOLD = 26, 46, 16, 23
+"""How many letters wide a node and a leaf are; pixels around the drawing; letters of a line in a node, since they are bold."""
 SVG = "http://www.w3.org/2000/svg"
 FILLS = ("#e8eef7", "#eaf4ea", "#fbf3e0", "#f6eaf3", "#e6f4f4", "#f3eee8", "#eeebf8")
 STYLE = (
@@ -57,13 +57,13 @@ def write(document: Document) -> str:
         label = f"unassigned ({len(document.unassigned)})"
         leaf = _leaf(document, [one.key for one in document.unassigned], at + _wide(LABEL) + STEP, y)
         boxes.append(_beside([label], at, y, "b", "#eeeeee", (leaf,)))
-    root = _beside(_wrapped(plain(document.name), LABEL), MARGIN, MARGIN, "b", "#dddde3", tuple(boxes))
+    root = _beside(_wrapped(plain(document.name), BOLD), MARGIN, MARGIN, "b", "#dddde3", tuple(boxes))
     return _svg(document, list(root.all))
 
 
 def _placed(document: Document, branch: Branch, x: float, y: float, fill: str) -> Box:
     """A branch with everything below it, from `y` downwards."""
-    lines = [*_wrapped(plain(branch.label), LABEL), f"({len(branch.keys)})"]
+    lines = [*_wrapped(plain(branch.label), BOLD), f"({len(branch.keys)})"]
     below: list[Box] = []
     at = y
     keys = [one.key for one in branch.papers if one.rank == 1]
@@ -79,6 +79,8 @@ def _placed(document: Document, branch: Branch, x: float, y: float, fill: str) -
 def _beside(lines: Sequence[str], x: float, y: float, kind: str, fill: str, below: tuple[Box, ...]) -> Box:
     """A box in the middle of those it is joined to, and never above the room that is its own."""
     height = len(lines) * LINE + PAD
+    if len(below) == 1 and not below[0].below and below[0].height < height:
+        below = (replace(below[0], y=y + (height - below[0].height) / 2),)
     middle = (below[0].y + below[-1].y + below[-1].height - height) / 2 if below else y
     return Box(tuple(lines), x, max(y, middle), _wide(LABEL), height, kind, fill, below)
 

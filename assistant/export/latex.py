@@ -24,7 +24,7 @@ ROOT, GAP, LEAF = 0.075, 0.055, 0.36
 """Shares of the line: the root on its side, the room between two levels, the least that a leaf takes."""
 FOREST_STYLE = (
     "  forked edges,",
-    "  for tree={grow'=east, draw, rounded corners=2pt, line width=0.5pt, font=\\footnotesize, node options={align=left},",
+    "  for tree={grow'=east, draw, rounded corners=2pt, line width=0.5pt, font=\\footnotesize, node options={align=flush left},",
     "    anchor=west, parent anchor=east, child anchor=west, base=left, edge={draw, line width=0.5pt},",
     "    inner xsep=3pt, inner ysep=3pt, l sep=0.03\\linewidth, s sep=3pt, fork sep=0.015\\linewidth},",
     "  root side/.style={rotate=90, anchor=center, parent anchor=south, child anchor=north, node options={align=center}},",
@@ -136,7 +136,7 @@ def _tabularx(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], 
         "\\toprule",
         f"{' & '.join(head)} \\\\",
         "\\midrule",
-        *(f"{' & '.join(row)} \\\\" for row in rows),
+        *_spaced(rows),
         "\\bottomrule",
         "\\end{tabularx}",
         "\\end{table}",
@@ -145,22 +145,30 @@ def _tabularx(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], 
 
 def _longtable(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[float]) -> list[str]:
     """A table over several pages, of columns by their shares of the line; the cells are LaTeX already."""
+    top = ["\\toprule", f"{' & '.join(head)} \\\\", "\\midrule"]
     columns = "".join(f">{{\\raggedright\\hspace{{0pt}}\\arraybackslash}}p{{\\dimexpr{width:.4f}\\linewidth-2\\tabcolsep\\relax}}" for width in widths)
     return [
         "% needs \\usepackage{booktabs,longtable,array}",
         "{\\footnotesize\\setlength{\\tabcolsep}{3pt}",
         f"\\begin{{longtable}}{{{columns}}}",
         f"\\caption{{{printed(caption)}}}\\\\",
-        "\\toprule",
-        f"{' & '.join(head)} \\\\",
-        "\\midrule",
+        *top,
+        "\\endfirsthead",
+        f"\\multicolumn{{{len(head)}}}{{l}}{{\\tablename\\ \\thetable, continued}}\\\\",
+        *top,
         "\\endhead",
         "\\bottomrule",
         "\\endfoot",
-        *(f"{' & '.join(row)} \\\\" for row in rows),
+        *_spaced(rows),
         "\\end{longtable}",
         "}",
     ]
+
+
+def _spaced(rows: Iterable[Sequence[str]]) -> list[str]:
+    """The rows with a little room between them, since each may take several lines."""
+    lines = [line for row in rows for line in (f"{' & '.join(row)} \\\\", "\\addlinespace")]
+    return lines[:-1]
 
 
 def _sideways(lines: Sequence[str], *, is_wide: bool) -> list[str]:
