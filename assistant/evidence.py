@@ -179,6 +179,8 @@ def source_of(paper: Paper) -> Source:
         entry_type=paper.entry_type,
         identifiers=dict(paper.identifiers),
         is_note=paper.kind == "note",
+        details=dict(paper.details),
+        date=paper.date,
     )
 
 

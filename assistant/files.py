@@ -3,7 +3,7 @@
 import os
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -155,6 +155,27 @@ def tree_toml(facet: str, nodes: Sequence[Node], filed: dict[str, str] | None = 
             table.update({"key": key, "node": place})
             papers.append(table)
         document.add("filed", papers)
+    return tomlkit.dumps(document)
+
+
+def with_filed(text: str, filed: Mapping[str, str]) -> str:
+    """The text of a tree's file with these papers filed by hand (key → node id), each once; comments are kept."""
+    import tomlkit
+    from tomlkit.items import AoT
+
+    document = tomlkit.parse(text)
+    array = document.get("filed")
+    if not isinstance(array, AoT):
+        array = tomlkit.aot()
+        document["filed"] = array
+    for key, place in filed.items():
+        old = [table for table in array if table.get("key") == key]
+        if old:
+            old[0]["node"] = place
+        else:
+            table = tomlkit.table()
+            table.update({"key": key, "node": place})
+            array.append(table)
     return tomlkit.dumps(document)
 
 

@@ -2,7 +2,20 @@
 
 from collections.abc import Iterable
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Assignment, Cell, Cite, Document, Node, Problem, Report, Statement, Summary
+from assistant.document import (
+    NOTE_WARNING,
+    SECOND_READER,
+    SUMMARY_FIELDS,
+    Assignment,
+    Cell,
+    Cite,
+    Document,
+    Node,
+    Problem,
+    Report,
+    Statement,
+    Summary,
+)
 
 Json = dict[str, object]
 
@@ -47,7 +60,7 @@ def summary_json(summary: Summary) -> Json:
 
 
 def report_json(report: Report) -> Json:
-    """An integrity report; `unchecked` and `failed` stand only where there is any."""
+    """An integrity report; `unchecked`, `failed` and how far a second reader can be trusted stand only where there is any."""
     shape: Json = {
         "statements": report.statements,
         "checked_by_code": report.checked_by_code,
@@ -58,6 +71,7 @@ def report_json(report: Report) -> Json:
         "model_calls": report.model_calls,
     }
     more: Json = {"unchecked": [_problem(problem) for problem in report.unchecked]} if report.unchecked else {}
+    more |= {"second_reader": SECOND_READER} if report.checked_by_model else {}
     return shape | more | ({"failed": list(report.failed)} if report.failed else {})
 
 

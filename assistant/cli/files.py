@@ -11,7 +11,7 @@ from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table
 from assistant.document import Document
 from assistant.errors import UsageError
-from assistant.export import WRITERS, written
+from assistant.export import WRITERS, formats_of, written
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
 from assistant.settings import SETTINGS
 from assistant.tasks import ask
@@ -34,7 +34,7 @@ def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], 
     """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none."""
     library = context.library(keywords_only=True)
     document = with_sources(library, stored_document(library, kind, name))
-    for path in written(document, output or library.folder / "exports", formats or tuple(WRITERS)):
+    for path in written(document, output or library.folder / "exports", formats or formats_of(kind)):
         click.echo(path)
 
 

@@ -13,7 +13,7 @@ from assistant.cli.base import Context, note
 from assistant.cli.library import ITEMS_FAILED
 from assistant.document import NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
-from assistant.export import written
+from assistant.export import WRITERS, written
 from assistant.export.markdown import summary
 from assistant.gateway import Gateway, Price, Reply, Request, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
@@ -66,7 +66,7 @@ def model_options(command: Command) -> Command:
 
 
 formats_option = click.option(
-    "--to", "formats", multiple=True, type=click.Choice(["md", "json", "csv", "tex", "bib"]), help="Also write it as a file."
+    "--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="Also write it as a file."
 )
 output_option = click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
 
@@ -220,6 +220,8 @@ def say_report(document: Document, *, problems: bool = True) -> None:
         note(summary(report))
     for problem in (*report.blocked, *report.marked) if problems else ():
         note(f"  {problem.rule}: {problem.text}: {problem.reason}")
+    for problem in report.unchecked if problems else ():
+        note(f"  not checked by {problem.rule}: {problem.text}: {problem.reason}")
     for item in report.failed:
         note(f"  failed: {item}")
     if document.rests_on_notes():

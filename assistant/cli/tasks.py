@@ -10,6 +10,7 @@ import click
 
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table, progress
+from assistant.cli.edited import edited_table, edited_tree, from_option
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
     LONG_REPLY,
@@ -144,6 +145,7 @@ def _shows_evidence(context: Context, inquiry: ask_task.Inquiry, *, as_json: boo
 @click.argument("name")
 @click.option("--columns", "columns_from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of columns.")
 @click.option("--column", "given", multiple=True, help="A column: 'Name: question', or 'Name (number): question'.")
+@from_option
 @show_options
 @scope_options
 @model_options
@@ -156,6 +158,7 @@ def table(
     name: str,
     columns_from: Path | None,
     given: tuple[str, ...],
+    edited: Path | None,
     show: bool,
     run: bool,
     as_json: bool,
@@ -171,7 +174,10 @@ def table(
 
     wanted, scope = asking(options), scope_of(context, options)
     columns = _columns(context, name, columns_from, given)
-    if show or (as_json and not run):
+    if edited:
+        library = context.library(keywords_only=True)
+        document = edited_table(library, name, columns, library.considered(scope), edited)
+    elif show or (as_json and not run):
         library = context.library(keywords_only=True)
         document = with_sources(library, task.document(library, name, columns, library.considered(scope)))
     else:
@@ -253,6 +259,7 @@ def _print_draft(document: Document) -> None:
 @click.command()
 @click.argument("name")
 @click.option("--facet", help="What the tree divides the papers by, e.g. 'where the reward comes from'.")
+@from_option
 @show_options
 @scope_options
 @model_options
@@ -264,6 +271,7 @@ def taxonomy(
     /,
     name: str,
     facet: str | None,
+    edited: Path | None,
     show: bool,
     run: bool,
     as_json: bool,
@@ -279,9 +287,12 @@ def taxonomy(
 
     wanted, scope = asking(options), scope_of(context, options)
     path = taxonomy_file(context.folder, name)
-    if not path.exists() and (show or not facet or (as_json and not run)):
+    if not path.exists() and (show or edited or not facet or (as_json and not run)):
         raise UsageError(f"there is no tree {name!r} yet: give --facet 'what it divides the papers by' to grow one")
-    if show or (as_json and not run):
+    if edited:
+        library = context.library(keywords_only=True)
+        document = edited_tree(library, name, path, library.considered(scope), edited)
+    elif show or (as_json and not run):
         library = context.library(keywords_only=True)
         tree = task.Tree(*read_tree(path))
         document = with_sources(library, task.document(library, name, tree, library.considered(scope)))

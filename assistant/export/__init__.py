@@ -5,27 +5,49 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assistant.document import Document
-from assistant.export import bibtex, latex, markdown, sheets
+from assistant.errors import UsageError
+from assistant.export import bibtex, checks, drawing, latex, markdown, page, sheets, workbook
 from assistant.files import write_whole
 from assistant.shapes import document_json
 from store.keys import slug
 
-WRITERS: dict[str, Callable[[Document], str]] = {
+Writer = Callable[[Document], str | bytes]
+WRITERS: dict[str, Writer] = {
     "md": markdown.write,
     "json": lambda document: json.dumps(document_json(document), ensure_ascii=False, indent=1) + "\n",
     "csv": sheets.write,
+    "xlsx": workbook.write,
+    "html": page.write,
     "tex": latex.write,
+    "svg": drawing.write,
     "bib": bibtex.write,
 }
+ONLY = {"svg": ("taxonomy",)}
+"""The formats that not every document has."""
+BESIDE: dict[str, tuple[tuple[str, tuple[str, ...], Writer], ...]] = {
+    "csv": (("checks.csv", (), checks.write),),
+    "tex": (("table.tex", ("taxonomy",), latex.plain_tree),),
+}
+"""What is written beside a file of a format: how it ends, for which tasks alone, and who writes it."""
+
+
+def formats_of(task: str) -> tuple[str, ...]:
+    """The formats that a document of this task can have."""
+    return tuple(name for name in WRITERS if task in ONLY.get(name, (task,)))
 
 
 def written(document: Document, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """The files that a document was written to, one a format; raises OutputError."""
+    """The files that a document was written to, one a format and what belongs beside it; raises UsageError and OutputError."""
+    for name in formats:
+        if name not in formats_of(document.task):
+            raise UsageError(f"--to {name}: only a {' or a '.join(ONLY[name])} can be written so; choose of {', '.join(formats_of(document.task))}")
     paths = []
     for name in formats:
-        path = folder / f"{slug(document.name)[:60]}.{name}"
-        write_whole(path, WRITERS[name](document))
-        paths.append(path)
+        beside = [(end, writer) for end, tasks, writer in BESIDE.get(name, ()) if not tasks or document.task in tasks]
+        for end, writer in [(name, WRITERS[name]), *beside]:
+            path = folder / f"{slug(document.name)[:60]}.{end}"
+            write_whole(path, writer(document))
+            paths.append(path)
     return paths
 
 

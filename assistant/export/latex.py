@@ -1,22 +1,53 @@
-r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, text with \\cite."""
+r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, text with \\cite; its checks as comments at the end."""
 
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Node, Statement
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Statement
 from assistant.export import names
-from assistant.export.escape import latex, plain
-from assistant.export.markdown import shown
+from assistant.export.checks import FAILED, found
+from assistant.export.escape import OTHER_SCRIPT_DEFINED, breakable, plain, printed, remark
+from assistant.export.markdown import shown, summary
+from assistant.export.tree import Branch, branches, walked
 
 ABSENT = {"–": "--"}
-WIDTHS = (1, 1.2, 0.7, 0.8, 0.8, 1.5)
-"""How wide the columns of summaries are to one another: a category is a word, results are several lines."""
+FIRST_COLUMN = 0.14
+"""How much of the line the papers' names take."""
+LINES_ON_A_PAGE, LINE = 40, 95
+"""What a table may have to stand on one page, by the characters of a line of it."""
+COLUMNS_UPRIGHT = 5
+"""More columns than these want a page turned sideways."""
+NAMED_IN_A_LEAF = 8
+"""Papers of a leaf that are named before their citation; of more only the citation stands."""
+FOREST_LINES = 58
+"""Lines of a tree that fit on a page; a longer one is drawn branch by branch."""
+ROOT, GAP, LEAF = 0.075, 0.055, 0.36
+"""Shares of the line: the root on its side, the room between two levels, the least that a leaf takes."""
+FOREST_STYLE = (
+    "  forked edges,",
+    "  for tree={grow'=east, draw, rounded corners=2pt, line width=0.5pt, font=\\footnotesize, node options={align=flush left},",
+    "    anchor=west, parent anchor=east, child anchor=west, base=left, edge={draw, line width=0.5pt},",
+    "    inner xsep=3pt, inner ysep=3pt, l sep=0.03\\linewidth, s sep=3pt, fork sep=0.015\\linewidth},",
+    "  root side/.style={rotate=90, anchor=center, parent anchor=south, child anchor=north, node options={align=center}},",
+    "  leaf/.style={draw=black!40, fill=black!4},",
+)
 
 
 def write(document: Document) -> str:
-    """The part of a paper that this document is, after a comment that says what it needs."""
+    """The part of a paper that this document is, after comments that say what it needs, and with its checks behind it."""
     body = {"ask": _text, "draft": _text, "table": _table, "taxonomy": _tree, "summarize": _summaries}[document.task](document)
-    warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
-    return "\n".join([*warning, *body]) + "\n"
+    return _whole(document, [*body, *_report(document)])
+
+
+def plain_tree(document: Document) -> str:
+    """A taxonomy as a table, for converters that cannot draw a tree."""
+    rows = []
+    for labels, branch in walked(branches(document)):
+        keys = [one.key for one in branch.papers]
+        definition = branch.node.definition if branch.node else ""
+        label = f"\\hspace*{{{len(labels) - 1}em}}{breakable(plain(branch.label))}"
+        rows.append([label, breakable(plain(definition)), f"\\cite{{{','.join(keys)}}}" if keys else ""])
+    head = ["Node", "Definition", "Papers"]
+    return _whole(document, _longtable(document.name, head, rows, (0.28, 0.42, 0.30)))
 
 
 def sentence(statement: Statement) -> str:
@@ -24,82 +55,179 @@ def sentence(statement: Statement) -> str:
     keys = list(dict.fromkeys(cite.key for cite in statement.cites))
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
-    return f"{latex(text)}{cited}{end}"
+    return f"{printed(text)}{cited}{printed(end)}"
+
+
+def _whole(document: Document, body: Sequence[str]) -> str:
+    warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
+    scripts = OTHER_SCRIPT_DEFINED if any("\\otherscript" in line for line in body) else ()
+    return "\n".join(["% needs \\usepackage[T1]{fontenc} with pdfLaTeX", *warning, *scripts, *body]) + "\n"
+
+
+def _report(document: Document) -> list[str]:
+    """The integrity report as comments: what is pasted brings it along."""
+    lines = ["", remark(f"Checks: {summary(document.report)}")]
+    for one in found(document):
+        better = f"; better: {one.better}" if one.better else ""
+        lines.append(remark(f"{one.state}: {one.statement}" if one.state == FAILED else f"{one.state}, {one.rule}: {one.statement} ({one.reason}{better})"))
+    return lines
 
 
 def _text(document: Document) -> list[str]:
     lines = []
     for section in document.sections:
-        lines += [f"\\paragraph{{{latex(section.heading)}}}"] if section.heading else []
+        lines += [f"\\paragraph{{{printed(section.heading)}}}"] if section.heading else []
         lines += [*(sentence(statement) for statement in section.statements), ""]
     return lines
 
 
+# -- tables
+
+
 def _table(document: Document) -> list[str]:
-    rows = [(row.key, [_silent(shown(row.cells.get(column.id))) for column in document.columns]) for row in document.rows]
-    return _longtable(document, [column.name for column in document.columns], rows)
+    """A table that fits on a page as tabularx in a float, a longer one as longtable; many columns on a page turned sideways."""
+    cells = [[shown(row.cells.get(column.id)) for column in document.columns] for row in document.rows]
+    head = ["Paper", *(breakable(plain(f"{column.name} ({column.unit})" if column.unit else column.name)) for column in document.columns)]
+    rows = [[_paper(document, row.key), *map(_silent, said)] for row, said in zip(document.rows, cells, strict=True)]
+    widths = _widths([[column.name, *(said[at] for said in cells)] for at, column in enumerate(document.columns)])
+    caption = f"{document.name}. – is not stated in the abstract."
+    if sum(max(1, sum(map(len, said)) // LINE + 1) for said in cells) <= LINES_ON_A_PAGE and len(document.columns) <= COLUMNS_UPRIGHT:
+        return _tabularx(caption, head, rows, widths)
+    return _sideways(_longtable(caption, head, rows, widths), is_wide=len(document.columns) > COLUMNS_UPRIGHT)
 
 
 def _summaries(document: Document) -> list[str]:
-    """A row a paper, wide enough for a page turned sideways."""
+    """A row a paper, on a page turned sideways."""
     rows = []
-    for summary in document.summaries:
-        said = [*map(str, summary.results), *(["see paper"] if summary.blocked else [])]
-        results = r" \newline ".join(f"\\textbullet~{latex(plain(result))}" for result in said) or "--"
-        rows.append((summary.key, [*(_silent(shown(summary.cells[field])) for field in SUMMARY_FIELDS), results]))
-    return ["% best within \\begin{landscape} of \\usepackage{pdflscape}", *_longtable(document, [*SUMMARY_FIELDS.values(), "Results"], rows, WIDTHS)]
+    for one in document.summaries:
+        said = [*map(str, one.results), *(["see paper"] if one.blocked else [])]
+        results = r" \newline ".join(f"\\textbullet~{breakable(plain(result))}" for result in said) or "--"
+        rows.append([_paper(document, one.key), *(_silent(shown(one.cells[field])) for field in SUMMARY_FIELDS), results])
+    caption = f"{document.name}. – is not stated in the abstract."
+    shares = (1, 1.2, 0.7, 0.8, 0.8, 1.5)
+    widths = [FIRST_COLUMN, *((1 - FIRST_COLUMN) * share / sum(shares) for share in shares)]
+    return _sideways(_longtable(caption, ["Paper", *SUMMARY_FIELDS.values(), "Results"], rows, widths), is_wide=True)
+
+
+def _paper(document: Document, key: str) -> str:
+    source = document.sources.get(key)
+    return f"{breakable(names.byline(source))}~\\cite{{{key}}}" if source else f"\\cite{{{key}}}"
 
 
 def _silent(text: str) -> str:
-    return latex(ABSENT.get(text, text))
+    return breakable(ABSENT.get(text, text))
 
 
-def _longtable(document: Document, names_of_columns: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]], widths: Sequence[float] = ()) -> list[str]:
-    """A long table of papers by columns, equally wide or in these proportions; the cells are LaTeX already."""
-    shares = widths or [1] * len(names_of_columns)
-    room = 0.88 - 0.025 * len(names_of_columns)  # what the gaps between columns leave
-    columns = "".join(f">{{\\raggedright\\arraybackslash}}p{{{room * share / sum(shares):.3f}\\linewidth}}" for share in shares)
-    head = " & ".join(["Paper", *(latex(name) for name in names_of_columns)])
-    lines = [
-        "% needs \\usepackage{booktabs,longtable,array}",
-        "{\\footnotesize",
-        f"\\begin{{longtable}}{{p{{0.10\\linewidth}}{columns}}}",
-        f"\\caption{{{latex(document.name)}. -- is not stated in the abstract.}}\\\\",
+def _widths(columns: Sequence[Sequence[str]]) -> list[float]:
+    """Shares of the line, the papers' first; a column with more to say is wider, and none is so narrow that its words break."""
+    longest = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
+    weights = [max(min(word, 14), (sum(map(len, column)) / len(column)) ** 0.5 * 2) for word, column in zip(longest, columns, strict=True)]
+    return [FIRST_COLUMN, *((1 - FIRST_COLUMN) * weight / sum(weights) for weight in weights)]
+
+
+def _tabularx(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[float]) -> list[str]:
+    columns = "".join(f">{{\\hsize={width * len(widths):.3f}\\hsize\\raggedright\\hspace{{0pt}}\\arraybackslash}}X" for width in widths)
+    return [
+        "% needs \\usepackage{booktabs,tabularx}",
+        "\\begin{table}[htbp]",
+        "\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+        f"\\caption{{{printed(caption)}}}",
+        f"\\begin{{tabularx}}{{\\linewidth}}{{@{{}}{columns}@{{}}}}",
         "\\toprule",
-        f"{head} \\\\",
+        f"{' & '.join(head)} \\\\",
         "\\midrule",
+        *_spaced(rows),
+        "\\bottomrule",
+        "\\end{tabularx}",
+        "\\end{table}",
+    ]
+
+
+def _longtable(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[float]) -> list[str]:
+    """A table over several pages, of columns by their shares of the line; the cells are LaTeX already."""
+    top = ["\\toprule", f"{' & '.join(head)} \\\\", "\\midrule"]
+    columns = "".join(f">{{\\raggedright\\hspace{{0pt}}\\arraybackslash}}p{{\\dimexpr{width:.4f}\\linewidth-2\\tabcolsep\\relax}}" for width in widths)
+    return [
+        "% needs \\usepackage{booktabs,longtable,array}",
+        "{\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+        f"\\begin{{longtable}}{{{columns}}}",
+        f"\\caption{{{printed(caption)}}}\\\\",
+        *top,
+        "\\endfirsthead",
+        f"\\multicolumn{{{len(head)}}}{{l}}{{\\tablename\\ \\thetable, continued}}\\\\",
+        *top,
         "\\endhead",
         "\\bottomrule",
         "\\endfoot",
+        *_spaced(rows),
+        "\\end{longtable}",
+        "}",
     ]
-    for key, cells in rows:
-        source = document.sources.get(key)
-        lines.append(" & ".join([f"{latex(names.byline(source)) if source else ''}~\\cite{{{key}}}", *cells]) + " \\\\")
-    return [*lines, "\\end{longtable}", "}"]
+
+
+def _spaced(rows: Iterable[Sequence[str]]) -> list[str]:
+    """The rows with a little room between them, since each may take several lines."""
+    lines = [line for row in rows for line in (f"{' & '.join(row)} \\\\", "\\addlinespace")]
+    return lines[:-1]
+
+
+def _sideways(lines: Sequence[str], *, is_wide: bool) -> list[str]:
+    return ["% needs \\usepackage{pdflscape}", "\\begin{landscape}", *lines, "\\end{landscape}"] if is_wide else [*lines]
+
+
+# -- trees
 
 
 def _tree(document: Document) -> list[str]:
+    """The tree as a figure; one that no page could hold is a figure a branch of the first level."""
+    tops = branches(document)
+    head = ["% needs \\usepackage[edges]{forest}; NAME.table.tex beside this file is the same tree as a table"]
+    if sum(_lines(branch) for branch in tops) <= FOREST_LINES or len(tops) == 1:
+        return [*head, *_figure(document, document.name, tops)]
+    return [*head, *(line for branch in tops for line in [*_figure(document, branch.label, branch.children or (branch,)), ""])]
+
+
+def _lines(branch: Branch) -> int:
+    """About how many lines of a figure a branch takes."""
+    leaf = 1 + (len(branch.papers) * 22) // 40 if branch.papers else 0
+    return max(2, leaf + sum(_lines(child) for child in branch.children))
+
+
+def _figure(document: Document, title: str, tops: Sequence[Branch]) -> list[str]:
+    depth = max((branch.depth for branch in tops), default=1)
+    label = max(0.08, (1 - ROOT - LEAF - (depth + 1) * GAP) / depth)
+    label = min(label, 0.2)
+    leaf = 1 - ROOT - depth * label - (depth + 1) * GAP
     lines = [
-        "% needs \\usepackage[edges]{forest}",
+        "\\begin{figure*}[htbp]",
+        "\\centering",
         "\\begin{forest}",
-        "  for tree={grow'=east, draw, rounded corners, node options={align=left}, font=\\footnotesize, anchor=west, parent anchor=east,",
-        "    child anchor=west, text width=11em, edge+={semithick}, l sep=6mm, s sep=1.5mm}, forked edges",
-        f"  [{{{latex(document.name)}}}",
+        *FOREST_STYLE,
+        f"  where n children=0{{}}{{text width={label:.3f}\\linewidth}},",
+        f"  leaf/.append style={{text width={leaf:.3f}\\linewidth}}, bare/.style={{text width={label:.3f}\\linewidth}},",
+        f"  [{{{printed(plain(title))}}}, root side, text width=12em",
     ]
-    for node in document.nodes:
-        if not node.parent:
-            lines += _branch(document, node, 2)
-    return [*lines, "  ]", "\\end{forest}"]
+    for branch in tops:
+        lines += _branch(document, branch, 2)
+    return [*lines, "  ]", "\\end{forest}", f"\\caption{{{printed(plain(title))}.}}", "\\end{figure*}"]
 
 
-def _branch(document: Document, node: Node, depth: int) -> list[str]:
+def _branch(document: Document, branch: Branch, depth: int) -> list[str]:
     """A node in the syntax of forest; braces keep commas and brackets of a label from being read as syntax."""
     indent = "  " * depth
-    keys = [one.key for one in document.assignments if one.node == node.id and one.rank == 1]
-    lines = [f"{indent}[{{{latex(plain(node.label))}}}"]
-    for child in document.nodes:
-        if child.parent == node.id:
-            lines += _branch(document, child, depth + 1)
+    keys = [one.key for one in branch.papers if one.rank == 1]
+    bare = "" if keys or branch.children else ", bare"
+    lines = [f"{indent}[{{{breakable(plain(branch.label))}}}{bare}"]
+    for child in branch.children:
+        lines += _branch(document, child, depth + 1)
     if keys:
-        lines.append(f"{indent}  [{{\\cite{{{','.join(keys)}}}}}, text width=10em]")
+        lines.append(f"{indent}  [{{{_leaf(document, keys)}}}, leaf]")
     return [*lines, f"{indent}]"]
+
+
+def _leaf(document: Document, keys: Sequence[str]) -> str:
+    """The papers of a leaf by name and citation, as surveys print them; many by citation alone."""
+    if len(keys) > NAMED_IN_A_LEAF:
+        return f"\\cite{{{','.join(keys)}}}"
+    named = (f"{breakable(names.short(document.sources[key]))}~" if key in document.sources else "" for key in keys)
+    return ", ".join(f"{name}\\cite{{{key}}}" for name, key in zip(named, keys, strict=True))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
+from assistant.document import NOTE_WARNING, SECOND_READER, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
 from assistant.export import names
 from assistant.export.escape import markdown, plain
 
@@ -204,17 +204,18 @@ def _coverage(document: Document) -> list[str]:
 def _report(document: Document) -> list[str]:
     report = document.report
     lines = ["## Checks", "", summary(report), ""]
-    for name, problems in (("blocked", report.blocked), ("marked", report.marked)):
-        lines += [f"- {name} by {problem.rule}: {markdown(problem.text)} ({markdown(problem.reason)})" for problem in problems]
+    for name, problems in (("blocked by", report.blocked), ("marked by", report.marked), ("not checked by", report.unchecked)):
+        lines += [f"- {name} {problem.rule}: {markdown(problem.text)} ({markdown(problem.reason)})" for problem in problems]
     lines += [f"- failed: {markdown(item)}" for item in report.failed]
     return lines
 
 
 def summary(report: Report) -> str:
-    """The report in one line."""
+    """The report in one line, with how far the second reader can be trusted where there was one."""
     failed = f"; {len(report.failed)} failed" if report.failed else ""
+    trust = f" (the second reader: {SECOND_READER})" if report.checked_by_model else ""
     return (
         f"{report.statements} statements: {report.checked_by_code} checked by code against the sentences they cite, "
-        f"{report.checked_by_model} by a model, {report.not_checked} not checked; "
+        f"{report.checked_by_model} by a model{trust}, {report.not_checked} not checked; "
         f"{len(report.blocked)} blocked, {len(report.marked)} marked{failed}."
     )

@@ -1,15 +1,25 @@
 """How a paper is called in a text: author and year, all from the library."""
 
+import re
+from urllib.parse import quote
+
 from assistant.document import Source
 from assistant.export.escape import plain
 
-LONGEST = 40
+LONGEST, SHORTEST = 40, 20
+WEB = re.compile(r"https?://[A-Za-z0-9][^\s<>\"'\\^`{|}\x00-\x20]*")
 
 
 def byline(source: Source) -> str:
     """`Xie et al. 2026`, `AI at Meta 2025`; where no author is known the start of the title, and at last the key."""
     who = _who(source) or _short(plain(source.title))
     return " ".join(part for part in (who, source.year) if part) if who else source.key
+
+
+def short(source: Source) -> str:
+    """What a paper calls its own work (`LlamaRL: …`), where its title says so in a word or two; else as `byline`."""
+    head, colon, _ = plain(source.title).partition(":")
+    return head.strip() if colon and len(head) <= SHORTEST and head.strip() else byline(source)
 
 
 def listing(source: Source) -> str:
@@ -25,6 +35,13 @@ def address(source: Source) -> str:
     if known.get("doi"):
         return f"https://doi.org/{known['doi']}"
     return known.get("url") or (f"https://arxiv.org/abs/{known['arxiv']}" if known.get("arxiv") else "")
+
+
+def link(source: Source) -> str:
+    """Where to find it, as a link that a page may hold: http or https and nothing that a browser would run; else nothing."""
+    known = source.identifiers
+    made = f"https://doi.org/{quote(known['doi'], safe='/:;()._-')}" if known.get("doi") else address(source)
+    return made if WEB.fullmatch(made) else ""
 
 
 def _short(title: str) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from assistant.document import SUMMARY_FIELDS, Cite, Document
 from assistant.export.escape import cell, plain
 from assistant.export.markdown import shown, stopped_results, told
+from assistant.export.tree import level_names, paths
 
+UNASSIGNED = "unassigned"
 FROM = "quotes are from"
 
 
@@ -52,16 +54,15 @@ def _summaries(document: Document) -> Iterable[list[str]]:
 
 
 def _taxonomy(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", "first level", "second level", "rank", "by", "confidence", "sentences", FROM]
-    nodes = {node.id: node for node in document.nodes}
+    yield ["key", "title", *level_names(document), "rank", "by", "confidence", "sentences", FROM]
+    places, wide = paths(document), len(level_names(document))
     for one in document.assignments:
-        node = nodes[one.node]
-        path = [nodes[node.parent].label, node.label] if node.parent else [node.label, ""]
+        path = [*places[one.node], *[""] * wide][:wide]
         source = document.sources.get(one.key)
         yield [one.key, plain(source.title) if source else "", *path, str(one.rank), one.by, one.confidence, _quotes(one.cites), _whose(document, [one.key])]
     for out in document.unassigned:
         source = document.sources.get(out.key)
-        yield [out.key, plain(source.title) if source else "", "unassigned", "", "", "", "", out.reason, ""]
+        yield [out.key, plain(source.title) if source else "", UNASSIGNED, *[""] * (wide - 1), "", "", "", out.reason, ""]
 
 
 def _statements(document: Document) -> Iterable[list[str]]:

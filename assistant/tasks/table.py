@@ -1,7 +1,7 @@
 """Papers × columns: each cell a value or one of three kinds of no, with the sentences that say so."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -78,6 +78,14 @@ def document(library: Library, name: str, columns: Sequence[Column], papers: Seq
         failed=tuple(failed),
     )
     return Document(TASK, name, columns=tuple(columns), rows=tuple(rows), coverage=tuple(coverage), report=report)
+
+
+def keep_cells(library: Library, name: str, columns: Sequence[Column], cells: Mapping[tuple[str, str], Cell]) -> None:
+    """Keeps cells that a person changed, by key and column id, in the place of what was read."""
+    items = {column.id: _item(column) for column in columns}
+    with library.catalog.writing():
+        for (key, column), cell in cells.items():
+            library.catalog.keep_finding(TASK, slug(name), items[column], library.catalog.number(key), stored.dump(cell))
 
 
 def _left_out(cells: dict[str, Cell]) -> str:

@@ -129,7 +129,7 @@ def with_verdicts(library: Library, document: Document) -> Document:
             return one
         problems = _problems(one.raw, reply)
         found.extend(problems)
-        return replace(one, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
+        return replace(one, verdict=reply.verdict, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
 
     def result(key: str, one: Result) -> Result:
         reply = verdict(_of_result(one))
@@ -137,7 +137,7 @@ def with_verdicts(library: Library, document: Document) -> Document:
             return one
         problems = _problems(f"{key}, result: {one}", reply)
         found.extend(problems)
-        return replace(one, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
+        return replace(one, verdict=reply.verdict, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
 
     questions = {column.id: column.question for column in document.columns}
     seen = replace(

@@ -5,6 +5,8 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from store.errors import UnreadableFile
 from store.formats.file import SourceFile
@@ -14,6 +16,10 @@ from store.formats.tagged import given, keyword_list, numbers, pages
 from store.formats.text import clean, one_line
 from store.language import language_code
 from store.paper import Record, Refused
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+    from openpyxl.worksheet.worksheet import Worksheet
 
 NAME = "table"
 COLUMNS = {
@@ -221,6 +227,32 @@ def _workbook(file: SourceFile, options: Options) -> Iterator[Row]:
                     return
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
         raise UnreadableFile(f"{file.name}: not a workbook that can be read ({type(error).__name__}); save it as CSV and add that") from error
+
+
+def sheet_rows(path: Path, sheet: str) -> list[list[str]]:
+    """The cells of a CSV file, or of a workbook's sheet of that name (the first, where it has none); raises UnreadableFile.
+
+    A formula is what it came to when the workbook was saved, or its own words where that is not in it.
+    """
+    file = SourceFile(path.name, path)
+    if not file.is_zip:
+        return [cells for _, cells in _rows(file.lines(), _mark(file.head))]
+    import openpyxl
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    _safe(file)
+    try:
+        with file.open() as stream:
+            books = [openpyxl.load_workbook(stream, read_only=True, data_only=is_shown, keep_links=False) for is_shown in (True, False)]
+            shown, typed = ([cells for _, cells in _cells(_sheet(book, sheet).iter_rows(values_only=True))] for book in books)
+            return [[one or other for one, other in zip(*rows, strict=True)] for rows in zip(shown, typed, strict=True)]
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError) as error:
+        raise UnreadableFile(f"{file.name}: not a workbook that can be read ({type(error).__name__}); save it as CSV and give that") from error
+
+
+def _sheet(book: "Workbook", name: str) -> "Worksheet":
+    found: Worksheet = book[name] if name in book.sheetnames else book.worksheets[0]
+    return found
 
 
 def _cells(rows: Iterable[Sequence[object]]) -> Iterator[Row]:

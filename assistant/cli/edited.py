@@ -1,0 +1,49 @@
+"""Tables and trees that a person edited in a spreadsheet: what `--from FILE` does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from assistant.cli.base import note
+from assistant.document import Column, Document
+from assistant.export.reading import changed_cells, moved_papers
+from assistant.files import read_tree, with_filed, write_kept
+from assistant.tasks.desk import with_sources
+from store.library import Library
+from store.paper import Paper
+
+from_option = click.option(
+    "--from", "edited", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Read back a CSV or XLSX export that you edited; what you changed is yours. Asks no model.",
+)  # fmt: skip
+
+
+def edited_table(library: Library, name: str, columns: Sequence[Column], papers: Sequence[Paper], file: Path) -> Document:
+    """The table with the cells that the file changes; what could not be taken stands in its report as failed."""
+    from assistant.tasks import table
+
+    found = changed_cells(file, with_sources(library, table.document(library, name, columns, papers)), _present(papers))
+    table.keep_cells(library, name, columns, found.cells)
+    note(f"{len(found.cells)} cells are yours now, as {file} has them")
+    return _with_odd(with_sources(library, table.document(library, name, columns, papers)), found.odd)
+
+
+def edited_tree(library: Library, name: str, path: Path, papers: Sequence[Paper], file: Path) -> Document:
+    """The tree with the papers filed as the file has them, which its own file says from now on."""
+    from assistant.tasks import taxonomy
+
+    found = moved_papers(file, with_sources(library, taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), papers)), _present(papers))
+    if found.nodes:
+        write_kept(path, with_filed(path.read_text("utf-8"), found.nodes))
+    note(f"{len(found.nodes)} papers are filed by hand now, as {file} has them; {path} says so")
+    return _with_odd(with_sources(library, taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), papers)), found.odd)
+
+
+def _present(papers: Sequence[Paper]) -> Mapping[str, str]:
+    return {alias: paper.key for paper in papers for alias in paper.aliases}
+
+
+def _with_odd(document: Document, odd: Sequence[str]) -> Document:
+    return replace(document, report=replace(document.report, failed=(*document.report.failed, *odd)))
