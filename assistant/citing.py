@@ -20,10 +20,12 @@ OPEN, CLOSE, BREAK, NAMED = "\ue000", "\ue001", "\ue002", "Ɔ"
 """Marks that no text holds; a citation that is a word of its sentence looks like a name, so that a sentence can begin with it."""
 PLACE = re.compile(rf"\s*{NAMED}?{OPEN}(\d+){CLOSE}")
 KEY = r"[\w][\w:.+/-]*[\w]|\w"
+SURROGATE = re.compile("[\ud800-\udfff]")
+FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,60}\]:?")
 BRACKETED = re.compile(r"\[(?=[^\[\]]*@)([^\[\]]*)\]")
-INLINE = re.compile(rf"(?<![\w.@])-?@({KEY})")
+INLINE = re.compile(rf"(?<![\w.@])-?@(?:\{{([^{{}}\s]{{1,200}})\}}|({KEY}))(?:\s?\[(?:pp?|chap|ch|sec|figs?|vol|no|lines?|[Kk]ap|Abs|S|§)\b\.?[^\[\]@]{{0,60}}\])?")
 APPENDIX = re.compile(r"^(?:sentences behind it|sources|references|bibliography|works cited|literature|literatur|références|coverage|checks|columns|参考文献)$", re.IGNORECASE)
-LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]*\]\s*){0,2})\{([^}]*)\}")
+LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]*\]\s*){0,2})\{([^}]*)\}((?:(?<=\})(?:\[[^\]]{0,200}\]){0,2}\{[^{}\s]{1,200}\})*)")
 NARRATIVE = re.compile(r"(?:textcite|citet|citeauthor|citealt|cite[Pp]?t)$|^[cC]itet")
 LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
 LATEX_OUT = "figure|table|tabular|longtable|equation|align|gather|multline|eqnarray|verbatim|lstlisting|algorithm|algorithmic|tikzpicture|forest|thebibliography|comment"
@@ -66,7 +68,10 @@ def statements_in(path: Path) -> list[Given | Unreadable]:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: cannot be read ({error}); it should be a text file in UTF-8") from error
-    found = list(_reader(path, text)(text))
+    try:
+        found = list(_reader(path, text)(text))
+    except RecursionError as error:
+        raise UsageError(f"{path}: its braces or brackets stand too deep in one another to be read") from error
     if not found:
         raise UsageError(f'{path}: no statement in it; expected Markdown, LaTeX or JSON Lines of {{"text", "cites": [{{"key"}}]}}')
     return found
@@ -74,7 +79,11 @@ def statements_in(path: Path) -> list[Given | Unreadable]:
 
 def _reader(path: Path, text: str) -> Callable[[str], Iterator[Given | Unreadable]]:
     suffix = path.suffix.lower()
-    if suffix in {".jsonl", ".ndjson", ".json"} or text.lstrip().startswith("{"):
+    if suffix in {".jsonl", ".ndjson", ".json"}:
+        return from_json
+    if suffix in {".md", ".markdown", ".qmd", ".rmd"}:
+        return from_markdown
+    if text.lstrip().startswith("{") and suffix not in {".tex", ".ltx"}:
         return from_json
     if suffix in {".tex", ".ltx"} or re.search(r"\\(?:section|begin|documentclass|[A-Za-z]*cite[A-Za-z]*)\b", text):
         return from_latex
@@ -85,15 +94,20 @@ def from_json(text: str) -> Iterator[Given | Unreadable]:
     """JSON Lines of {"text", "cites": [{"key", "sentences", "quote"}]}, or one document as `ask`, `draft` or `check` print it."""
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         whole = None
     if isinstance(whole, dict) and ("statements" in whole or "paragraphs" in whole):
-        some = [*whole.get("statements", ()), *(one for part in whole.get("paragraphs", ()) for one in part.get("statements", ()))]
-        yield from (_given(one, 1) for one in some)
+        parts = [whole, *(part for part in _listed(whole, "paragraphs") if isinstance(part, dict))]
+        yield from (_given(one, 1) for part in parts for one in _listed(part, "statements"))
         return
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             yield _json_line(line, number)
+
+
+def _listed(fields: dict[str, object], name: str) -> list[object]:
+    value = fields.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _json_line(line: str, number: int) -> Given | Unreadable:
@@ -106,6 +120,8 @@ def _json_line(line: str, number: int) -> Given | Unreadable:
 def _given(fields: object, line: int) -> Given | Unreadable:
     if not isinstance(fields, dict) or not isinstance(fields.get("text"), str) or not fields["text"].strip():
         return Unreadable(line, 'expected an object with "text", and "cites" as a list')
+    if SURROGATE.search(fields["text"]):
+        return Unreadable(line, '"text" holds half a character (a lone surrogate)')
     cites = fields.get("cites") or []
     if not isinstance(cites, list):
         return Unreadable(line, '"cites" should be a list of {"key", "sentences", "quote"}')
@@ -120,6 +136,8 @@ def _asked(cite: object) -> Asked | str:
     """A citation, or what is wrong with it."""
     if not isinstance(cite, dict) or not isinstance(cite.get("key"), str):
         return 'a citation should be {"key", "sentences", "quote"}'
+    if any(SURROGATE.search(str(value)) for value in cite.values()):
+        return "a citation holds half a character (a lone surrogate)"
     numbers = cite.get("sentences") or []
     if not isinstance(numbers, list) or not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
         return '"sentences" should be a list of whole numbers, counted from 1'
@@ -152,6 +170,8 @@ def _inline(kind: str, content: str, address: str) -> str:
     """The words of a piece of Markdown; a link shows its address, for a link is a reference too."""
     if kind == "link_open":
         return f" {address} " if "//" in address else ""
+    if kind == "html_inline":
+        return " "
     return "\n" if kind in {"softbreak", "hardbreak"} else content if kind in {"text", "code_inline"} else ""
 
 
@@ -159,10 +179,10 @@ def _marked_markdown(text: str) -> "_Marked":
     marked = _Marked()
 
     def bracket(hit: re.Match[str]) -> str:
-        keys = INLINE.findall(hit[1])
+        keys = [one[1] or one[2] for one in INLINE.finditer(hit[1])]
         return marked.place([Asked(key) for key in keys]) if keys else hit[0]
 
-    marked.text = INLINE.sub(lambda hit: marked.place([Asked(hit[1])], narrative=True), BRACKETED.sub(bracket, text))
+    marked.text = INLINE.sub(lambda hit: marked.place([Asked(hit[1] or hit[2])], narrative=True), BRACKETED.sub(bracket, FOOTNOTE.sub("", text)))
     return marked
 
 
@@ -188,8 +208,12 @@ def _marked_latex(text: str) -> "_Marked":
     marked = _Marked()
 
     def cite(hit: re.Match[str]) -> str:
-        asked = [Asked(key.strip()) for key in hit[3].split(",") if key.strip()]
-        return marked.place(asked, narrative=bool(NARRATIVE.search(hit[1]))) if asked else ""
+        if hit[1] == "nocite":
+            return hit[4]
+        several = hit[1].endswith("cites")
+        keys = [hit[3], *(re.findall(r"\{([^}]*)\}", hit[4]) if several else ())]
+        asked = [Asked(key.strip()) for key in ",".join(keys).split(",") if key.strip()]
+        return marked.place(asked, narrative=bool(NARRATIVE.search(hit[1]))) + ("" if several else hit[4]) if asked else ""
 
     marked.text = LATEX_CITE.sub(cite, text)
     return marked

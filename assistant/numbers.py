@@ -6,7 +6,9 @@ held against the marks of a list alone.
 """
 
 import re
+import sys
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -284,7 +286,9 @@ def _made(value: float, hit: re.Match[str]) -> Number:
 
 
 def _inside(at: int, spans: list[tuple[int, int]]) -> bool:
-    return any(start <= at < end for start, end in spans)
+    """Whether a position lies in one of some spans, which stand in order and apart."""
+    before = bisect_right(spans, (at, sys.maxsize))
+    return before > 0 and at < spans[before - 1][1]
 
 
 def _runs(text: str) -> tuple[str, ...]:

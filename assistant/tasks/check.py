@@ -24,6 +24,8 @@ from store.texts import Text
 TASK: Final = "check"
 RIVALS = 10
 """Papers of the library, besides those cited, that may fit a statement better."""
+MOST_WORDS = 300
+"""Different words of a statement with which they are looked for."""
 WHERE = 3
 """At most so many sentences of a whole abstract are given as the place where it says so."""
 OWN = re.compile(r"\b(?:[Ww]e|[Oo]urs?|[Uu]s|I|[Mm]y|[Tt]his (?:paper|work|section|survey|review|thesis|article|study))\b|我们|本文")
@@ -71,7 +73,7 @@ def checked(library: Library, given: Given) -> Statement:
 
 def _evidence(library: Library, text: str, papers: Sequence[Paper]) -> Evidence:
     """The cited papers and those of the library that share the statement's words most."""
-    rivals = [number for number, _ in ranking(library.catalog, text)[:RIVALS]] if papers else []
+    rivals = [number for number, _ in ranking(library.catalog, " ".join(list(dict.fromkeys(text.split()))[:MOST_WORDS]))[:RIVALS]] if papers else []
     numbers = {paper.number for paper in papers}
     others = library.catalog.papers([number for number in rivals if number not in numbers])
     return gathered(library, [*papers, *others], language_of(text))

@@ -225,3 +225,48 @@ def test_the_second_readers_verdicts_are_marks_and_are_kept(library: Library) ->
 def test_a_verdict_names_words_of_the_statement(reply: dict[str, object], fault: str) -> None:
     """A reader that invents the statement's words, or contradicts itself, is asked again."""
     assert faults(VerdictReply.model_validate(reply), "It beats all methods.") == [fault]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It works [@{key:a}].", [("It works.", ["key:a"])]),
+        ("@one [p. 3] says so.", [("says so.", ["one"])]),
+        ("It works.[^1] It holds [@one].[^n]\n\n[^1]: So does this [@two].", [("It works.", []), ("It holds.", ["one"]), ("So does this.", ["two"])]),
+        ("One line<br/>is whole [@one].", [("One line is whole.", ["one"])]),
+    ],
+)
+def test_what_pandoc_knows_is_read(text: str, found: list[tuple[str, list[str]]]) -> None:
+    """Braces around keys, places behind them, footnotes and breaks."""
+    assert [(one.text, [cite.key for cite in one.cites]) for one in from_markdown(text)] == found
+
+
+def test_what_biblatex_knows_is_read() -> None:
+    r"""\cites names several keys, each in braces of its own, and \nocite cites nothing."""
+    read = list(from_latex(r"It works \cites{one}[3]{two}. It holds\nocite{*} \cite{one}."))
+    assert [[cite.key for cite in one.cites] for one in read] == [["one", "two"], ["one"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("a.jsonl", '{"text": "a \\ud800 b", "cites": [{"key": "x"}]}', 1),
+        ("b.jsonl", '{"text": "a b", "cites": [{"key": "x\\ud800"}]}', 1),
+        ("c.json", "[" * 100_000, 1),
+        ("d.json", '{"statements": 5}', 2),
+        ("e.json", '{"statements": [5, null], "paragraphs": [1, {"statements": null}]}', 1),
+        ("f.tex", "{" * 5000 + "It works" + "}" * 5000, 2),
+        ("g.md", "{It works} [@xie2026tips]", 0),
+    ],
+)
+def test_an_odd_file_never_breaks_a_check(carrel: Carrel, folder: Path, tmp_path: Path, name: str, text: str, code: int) -> None:
+    """Half characters, brackets without end and shapes of no sense are no bug of ours."""
+    (tmp_path / name).write_text(text, "utf-8")
+    assert carrel("check", tmp_path / name, at=folder).code == code
+
+
+def test_a_very_long_sentence_is_checked(library: Library) -> None:
+    """Ten thousand numbers in one sentence are compared in time that grows with them."""
+    text = "It gains 11.8% over PPO, " * 10_000
+    document = check(library, "a", [*from_json(json.dumps({"text": text, "cites": ["xie2026tips"]}))], lambda done, total: None)
+    assert document.report.statements == 1

@@ -34,6 +34,9 @@ def test_papers_are_shown_in_order_of_key_with_labelled_sentences(evidence: Evid
         ("It works [3.2, 5.4] well.", "It works well.", [(3, 2), (5, 4)]),
         ("It works [3.2-4].", "It works.", [(3, 2), (3, 3), (3, 4)]),
         ("It works [3.2; 3].", "It works.", [(3, 2), (3, 3)]),
+        ("It works [3.2 and 3.4].", "It works.", [(3, 2), (3, 4)]),
+        ("It works [3.2 to 3.4].", "It works.", [(3, 2), (3, 3), (3, 4)]),
+        ("It works [3. 2,] `[5.4]`.", "It works.", [(3, 2), (5, 4)]),
         ("In [0, 1] it works [1.0].", "In [0, 1] it works.", [(1, 0)]),
         ("它有效[2.1]。", "它有效。", [(2, 1)]),
     ],
@@ -48,6 +51,15 @@ def test_a_label_that_was_not_shown_is_blocked(evidence: Evidence, label: str) -
     """R2: papers 0 and n + 1, a title that a paper has not, sentences n + 1."""
     statement, problems = checked(f"Something is claimed. {label}", evidence)
     assert [problem.rule for problem in problems] == ["R2"]
+    assert statement.cites == ()
+
+
+@pytest.mark.parametrize("label", ["[see 1.1]", "[1.1", "1.1]", "<1.1>", "[#1.1]", "[1.1, p. 5]", "[1.-1]", "［1.1］", "[1.1.1]", "[1.1a]", f"[{'9' * 5000}.1]"])
+def test_what_only_looks_like_a_label_is_blocked(evidence: Evidence, label: str) -> None:
+    """R2 or R3: nobody can tell what it cites."""
+    statement, problems = checked(f"Something is claimed {label}", evidence)
+    assert {problem.rule for problem in problems} <= {"R2", "R3"}
+    assert problems
     assert statement.cites == ()
 
 
