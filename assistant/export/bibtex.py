@@ -43,7 +43,7 @@ def entry(source: Source) -> str:
         "day": source.date[8:10].lstrip("0"),
         _venue_field(source, known): bibtex(source.venue),
         **{name: bibtex(known.get(name, "")) for name in DETAILS if known.get(name)},
-        "pages": latex(known.get("pages", "").replace("-", "--")),
+        "pages": "--".join(map(latex, known.get("pages", "").split("-"))),
         "doi": _verbatim(source.identifiers.get("doi", "")),
         "eprint": _verbatim(arxiv),
         "archiveprefix": "arXiv" if arxiv else "",

@@ -40,9 +40,10 @@ def write(document: Document) -> str:
 
 def checks(document: Document) -> tuple[Check, ...]:
     """A row for each statement, cell, result and place, or one for each problem of it; then what the report alone knows."""
-    rows = [check for one in _items(document) for check in one]
-    said = {(row.rule, row.reason) for row in rows if row.rule}
     report = document.report
+    stopped = {(one.rule, one.reason) for one in report.blocked}
+    rows = [check if (check.rule, check.reason) not in stopped else Check(check.statement, check.state) for one in _items(document) for check in one]
+    said = {(row.rule, row.reason) for row in rows if row.rule}
     rows += [Check(one.text, BY_CODE, one.rule, one.reason, one.better) for one in report.marked if (one.rule, one.reason) not in said]
     rows += [Check(one.text, NOT_CHECKED, one.rule, one.reason, one.better) for one in report.unchecked]
     rows += [Check(one.text, BLOCKED, one.rule, one.reason, one.better) for one in report.blocked]
@@ -80,7 +81,7 @@ def _of_statement(statement: Statement) -> list[Check]:
 
 
 def _of_cell(text: str, cell: Cell | Result) -> list[Check]:
-    """A cell's row, or one for each mark; a mark that stopped it is in the report's blocked ones too, and stands once."""
+    """A cell's row, or one for each mark."""
     marks = [mark.partition(": ") for mark in cell.marks]
     is_persons = isinstance(cell, Cell) and cell.by == "person"
     state = BY_PERSON if is_persons else _state(cell.cites, cell.verdict)

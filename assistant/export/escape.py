@@ -49,9 +49,10 @@ MATH_COMMANDS = frozenset(
     "leftarrow leftrightarrow infty pm mp sim approx equiv sqrt frac ell star ast circ log exp min max sum prod int in notin subset cup cap hat tilde bar vec dot "
     "ldots dots cdots prime dagger partial nabla forall exists langle rangle left right mid ll gg propto oplus otimes".split()
 )
+SIGNS_INSIDE = re.compile(r"\w[^\w\s-]+\w.*[^\w\s-]+\w")
 LONG_WORD, LONGEST_PART, LONGEST_REMARK = 12, 24, 400
-WORD_PART = re.compile(r"[^/_:.=+-]*[/_:.=+-]+|[^/_:.=+-]+")
-BREAK = r"\hspace{0pt}"
+WORD_PART = re.compile(r"([^\w\s]|_)")
+PART_DEFINED = r"\providecommand{\partat}[1]{\nobreak\hspace{0pt}#1\hspace{0pt}}% a sign at which a long word may be parted"
 SHEET_CODE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 """Where a spreadsheet would read a character's number."""
 
@@ -68,7 +69,7 @@ def plain(text: str) -> str:
 def latex(text: str) -> str:
     """The text printed literally by LaTeX, whatever it holds."""
     plain_text = unicodedata.normalize("NFC", CONTROL.sub("", text))
-    escaped = "".join(LATEX.get(char, char) for char in plain_text)
+    escaped = "".join(LATEX.get(char, char) for char in plain_text).replace("--", "-{}-").replace("--", "-{}-")  # two would print as a dash
     return SYMBOL.sub(lambda symbol: _symbol(symbol[0]), escaped)
 
 
@@ -94,11 +95,19 @@ def breakable(text: str) -> str:
     return " ".join(_parted(word) for word in HIDDEN.sub("", text).split())
 
 
+def prose(text: str) -> str:
+    """As `printed`, with places where an address or a formula in a text may be parted."""
+    return " ".join(_parted(word) if SIGNS_INSIDE.search(word) else printed(word) for word in HIDDEN.sub("", text).split())
+
+
 def _parted(word: str) -> str:
     if len(word) <= LONG_WORD:
         return printed(word)
-    parts = [part[at : at + LONGEST_PART] for part in WORD_PART.findall(word) for at in range(0, len(part), LONGEST_PART)]
-    return BREAK.join(map(printed, parts))
+    return "".join(f"\\partat{{{printed(part)}}}" if at % 2 else _pieces(part) for at, part in enumerate(WORD_PART.split(word)))
+
+
+def _pieces(part: str) -> str:
+    return r"\hspace{0pt}".join(printed(part[at : at + LONGEST_PART]) for at in range(0, len(part), LONGEST_PART))
 
 
 def remark(text: str) -> str:

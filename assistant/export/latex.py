@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Statement
 from assistant.export import names
 from assistant.export.checks import FAILED, found
-from assistant.export.escape import OTHER_SCRIPT_DEFINED, breakable, plain, printed, remark
-from assistant.export.markdown import shown, summary
+from assistant.export.escape import OTHER_SCRIPT_DEFINED, PART_DEFINED, breakable, plain, printed, prose, remark
+from assistant.export.markdown import ABSENT, LEGEND, shown, summary
 from assistant.export.tree import Branch, branches, walked
 
-ABSENT = {"–": "--"}
 FIRST_COLUMN = 0.14
 """How much of the line the papers' names take."""
 LINES_ON_A_PAGE, LINE = 40, 95
@@ -55,13 +54,14 @@ def sentence(statement: Statement) -> str:
     keys = list(dict.fromkeys(cite.key for cite in statement.cites))
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
-    return f"{printed(text)}{cited}{printed(end)}"
+    return f"{prose(text)}{cited}{printed(end)}"
 
 
 def _whole(document: Document, body: Sequence[str]) -> str:
     warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
     scripts = OTHER_SCRIPT_DEFINED if any("\\otherscript" in line for line in body) else ()
-    return "\n".join(["% needs \\usepackage[T1]{fontenc} with pdfLaTeX", *warning, *scripts, *body]) + "\n"
+    parts = [PART_DEFINED] if any("\\partat" in line for line in body) else []
+    return "\n".join(["% needs \\usepackage[T1]{fontenc} with pdfLaTeX", *warning, *parts, *scripts, *body]) + "\n"
 
 
 def _report(document: Document) -> list[str]:
@@ -76,7 +76,7 @@ def _report(document: Document) -> list[str]:
 def _text(document: Document) -> list[str]:
     lines = []
     for section in document.sections:
-        lines += [f"\\paragraph{{{printed(section.heading)}}}"] if section.heading else []
+        lines += [f"\\paragraph{{{prose(section.heading)}}}"] if section.heading else []
         lines += [*(sentence(statement) for statement in section.statements), ""]
     return lines
 
@@ -90,7 +90,7 @@ def _table(document: Document) -> list[str]:
     head = ["Paper", *(breakable(plain(f"{column.name} ({column.unit})" if column.unit else column.name)) for column in document.columns)]
     rows = [[_paper(document, row.key), *map(_silent, said)] for row, said in zip(document.rows, cells, strict=True)]
     widths = _widths([[column.name, *(said[at] for said in cells)] for at, column in enumerate(document.columns)])
-    caption = f"{document.name}. – is not stated in the abstract."
+    caption = f"{document.name}. {LEGEND}"
     if sum(max(1, sum(map(len, said)) // LINE + 1) for said in cells) <= LINES_ON_A_PAGE and len(document.columns) <= COLUMNS_UPRIGHT:
         return _tabularx(caption, head, rows, widths)
     return _sideways(_longtable(caption, head, rows, widths), is_wide=len(document.columns) > COLUMNS_UPRIGHT)
@@ -103,7 +103,7 @@ def _summaries(document: Document) -> list[str]:
         said = [*map(str, one.results), *(["see paper"] if one.blocked else [])]
         results = r" \newline ".join(f"\\textbullet~{breakable(plain(result))}" for result in said) or "--"
         rows.append([_paper(document, one.key), *(_silent(shown(one.cells[field])) for field in SUMMARY_FIELDS), results])
-    caption = f"{document.name}. – is not stated in the abstract."
+    caption = f"{document.name}. {LEGEND}"
     shares = (1, 1.2, 0.7, 0.8, 0.8, 1.5)
     widths = [FIRST_COLUMN, *((1 - FIRST_COLUMN) * share / sum(shares) for share in shares)]
     return _sideways(_longtable(caption, ["Paper", *SUMMARY_FIELDS.values(), "Results"], rows, widths), is_wide=True)
@@ -115,7 +115,7 @@ def _paper(document: Document, key: str) -> str:
 
 
 def _silent(text: str) -> str:
-    return breakable(ABSENT.get(text, text))
+    return "--" if text == ABSENT["not stated"] else breakable(text)
 
 
 def _widths(columns: Sequence[Sequence[str]]) -> list[float]:
@@ -129,7 +129,7 @@ def _tabularx(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], 
     columns = "".join(f">{{\\hsize={width * len(widths):.3f}\\hsize\\raggedright\\hspace{{0pt}}\\arraybackslash}}X" for width in widths)
     return [
         "% needs \\usepackage{booktabs,tabularx}",
-        "\\begin{table}[htbp]",
+        "\\begin{table*}[htbp]",
         "\\footnotesize\\setlength{\\tabcolsep}{3pt}",
         f"\\caption{{{printed(caption)}}}",
         f"\\begin{{tabularx}}{{\\linewidth}}{{@{{}}{columns}@{{}}}}",
@@ -139,7 +139,7 @@ def _tabularx(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], 
         *_spaced(rows),
         "\\bottomrule",
         "\\end{tabularx}",
-        "\\end{table}",
+        "\\end{table*}",
     ]
 
 

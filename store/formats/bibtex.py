@@ -45,6 +45,8 @@ DETAILS = {
     "address": ("address", "location"), "isbn": ("isbn",), "issn": ("issn",), "school": ("school",), "institution": ("institution",),
     "howpublished": ("howpublished",), "chapter": ("chapter",),
 }  # fmt: skip
+SIGNS = {"textless": "<", "textgreater": ">", "textbar": "|", "textquotedbl": '"', "textasciicircum": "^", "textasciitilde": "~"}
+"""Signs that stand for commands in a bibliography, and that the decoder would drop."""
 NAME_PARTS = re.compile(r"\b(family|given|prefix|suffix)\s*=\s*(\"[^\"]*\"|[^,]*)", re.IGNORECASE)
 
 
@@ -239,9 +241,11 @@ def decoded(value: str) -> str:
 
 @cache
 def _decoder() -> "LatexNodes2Text":
-    from pylatexenc.latex2text import LatexNodes2Text
+    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
 
-    return LatexNodes2Text(keep_comments=True, math_mode="verbatim", strict_latex_spaces=True)
+    context = get_default_latex_context_db()
+    context.add_context_category("signs", [MacroTextSpec(name, sign) for name, sign in SIGNS.items()], prepend=True)
+    return LatexNodes2Text(context, keep_comments=True, math_mode="verbatim", strict_latex_spaces=True)
 
 
 def _letters(part: str) -> str:

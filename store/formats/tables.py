@@ -245,7 +245,7 @@ def sheet_rows(path: Path, sheet: str) -> list[list[str]]:
         with file.open() as stream:
             books = [openpyxl.load_workbook(stream, read_only=True, data_only=is_shown, keep_links=False) for is_shown in (True, False)]
             shown, typed = ([cells for _, cells in _cells(_sheet(book, sheet).iter_rows(values_only=True))] for book in books)
-            return [[one or other for one, other in zip(*rows, strict=True)] for rows in zip(shown, typed, strict=True)]
+            return [[(one or other).replace("_x005F_", "_") for one, other in zip(*rows, strict=True)] for rows in zip(shown, typed, strict=True)]
     except (InvalidFileException, zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError, SyntaxError) as error:
         raise UnreadableFile(f"{file.name}: not a workbook that can be read ({type(error).__name__}); save it as CSV and give that") from error
 

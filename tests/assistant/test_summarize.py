@@ -109,7 +109,7 @@ def test_a_faulty_reply_printed_exported_and_reported_whole(carrel: Carrel, fold
     made |= {path.name: path.read_bytes().decode() for path in tmp_path.glob("summaries.*")}
     made["card.txt"] = carrel("summarize", *KEYS, "--show").out
     assert ran.code == 1
-    assert sorted(made) == ["card.txt", "err.txt", "out.json", "summaries.csv", "summaries.json", "summaries.md", "summaries.tex"]
+    assert sorted(made) == ["card.txt", "err.txt", "out.json", "summaries.checks.csv", "summaries.csv", "summaries.json", "summaries.md", "summaries.tex"]
     for name, text in made.items():
         assert text == (DATA / name).read_bytes().decode(), name
 
