@@ -98,8 +98,22 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """A number as it sorts: `value` in `unit`, `of` what it measures; `base` is the value in the own unit of its `kind`."""
+
+    value: float
+    unit: str = ""
+    of: str = ""
+    kind: str = ""
+    base: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """What a paper says in a column: the value, or which kind of no, with the sentences it rests on."""
+    """What a paper says in a column: the value, or which kind of no, with the sentences it rests on.
+
+    `raw` is the wording as it was read; `value` may be what a mapping makes of it, and `number` what of it sorts.
+    """
 
     value: str | float | bool | tuple[str, ...] | None
     raw: str
@@ -108,11 +122,15 @@ class Cell:
     cites: tuple[Cite, ...] = ()
     marks: tuple[str, ...] = ()
     exchange: str = ""
+    number: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: what it asks of each paper, and of what type the answer is."""
+    """A column of a table: what it asks of each paper, and of what type the answer is.
+
+    `definitions` has one for each word of the vocabulary (some may be empty), or is empty where no word has any.
+    """
 
     id: str
     name: str
@@ -120,6 +138,12 @@ class Column:
     type: str = "text"
     unit: str = ""
     vocabulary: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[tuple[str, str], ...]:
+        """The words of the vocabulary, each with its definition."""
+        return tuple(zip(self.vocabulary, self.definitions or ("",) * len(self.vocabulary), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,11 +129,16 @@ def shown(cell: Cell | None) -> str:
         return ABSENT.get(cell.status, "?")
     if isinstance(cell.value, bool):
         return "yes" if cell.value else "no"
-    return plain("; ".join(cell.value)) if isinstance(cell.value, tuple) else plain(cell.raw or str(cell.value))
+    if isinstance(cell.value, tuple):
+        return plain("; ".join(cell.value))
+    if isinstance(cell.value, float) and cell.number:
+        return plain(f"{cell.number.value:g}{'' if cell.number.unit in {'', '%'} else ' '}{cell.number.unit}")
+    return plain(cell.value if isinstance(cell.value, str) else cell.raw or str(cell.value))
 
 
 def _cell(cell: Cell | None) -> str:
-    return markdown(shown(cell)) + _marks(cell.marks if cell else ())
+    by_hand = " *(by hand)*" if cell and cell.by == "person" else ""
+    return markdown(shown(cell)) + by_hand + _marks(cell.marks if cell else ())
 
 
 def _marks(marks: Sequence[str]) -> str:
