@@ -154,6 +154,14 @@ class Row:
     cells: dict[str, Cell]
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Papers of a table that stand together, under a heading."""
+
+    heading: str
+    keys: tuple[str, ...]
+
+
 SUMMARY_FIELDS = {
     "problem": "Problem",
     "approach": "Approach",
@@ -247,7 +255,8 @@ class Source:
 class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it.
 
-    `restated` is the question as it was looked up, where that is not the question as it was asked.
+    `restated` is the question as it was looked up, where that is not the question as it was asked. A table whose rows stand
+    in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper.
     """
 
     task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
@@ -255,6 +264,8 @@ class Document:
     sections: tuple[Section, ...] = ()
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    groups: tuple[Group, ...] = ()
+    transposed: bool = False
     summaries: tuple[Summary, ...] = ()
     nodes: tuple[Node, ...] = ()
     assignments: tuple[Assignment, ...] = ()

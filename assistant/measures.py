@@ -25,6 +25,14 @@ def measured(cell: Cell, column: Column, unit: str = "") -> Measure | None:
     return _made(first, cell.raw, unit or column.unit) if first else None
 
 
+def every_measure(cell: Cell, column: Column) -> list[Measure]:
+    """Every number of a stated cell; a bare one with the words of its sentence."""
+    if cell.status == "stated" and isinstance(cell.value, str):
+        return [_made(number, cell.raw, column.unit, in_clause=True) for number in numbers(cell.raw)]
+    one = measured(cell, column)
+    return [one] if one else []
+
+
 def unit_word(number: Number) -> str:
     """The unit as it is printed behind a number: `hours`, `%`; nothing where none is."""
     tail = number.printed.lower().rstrip()
@@ -44,7 +52,7 @@ def _of_sentence(value: float, quotes: Sequence[str], unit: str) -> Measure:
     for quote in quotes:
         for number in numbers(quote):
             if _is(number, value):
-                return _made(number, quote, unit, is_value=True)
+                return _made(number, quote, unit, in_clause=True)
     kind, factor = UNITS.get(unit.lower(), ("", 1.0))
     return Measure(value, unit, "", kind, value * factor)
 
@@ -55,9 +63,10 @@ def _is(number: Number, value: float) -> bool:
     return abs(number.bare - value) <= 1e-9 * max(abs(value), 1) or (digits is not None and digits[0].rstrip(".") == f"{value:g}")
 
 
-def _made(number: Number, text: str, unit: str, *, is_value: bool = False) -> Measure:
+def _made(number: Number, text: str, unit: str, *, in_clause: bool = False) -> Measure:
+    """The measure of a number; `in_clause` where the text is a sentence, of which only the clause around it is taken."""
     kind, factor = UNITS.get(unit.lower(), ("", 1.0))
-    of = _subject(number, text, clause=is_value)
+    of = _subject(number, text, clause=in_clause)
     if number.unit and number.unit == kind:
         return Measure(round(number.value / factor, 10), unit, of, kind, number.value)
     if not number.unit:  # a bare number stands in the unit of its column

@@ -120,13 +120,15 @@ def _coverage(document: Document) -> list[Json]:
 
 
 def _table(document: Document) -> Json:
-    return {
+    """A table; `groups` stand only where its rows are grouped."""
+    shape: Json = {
         "name": document.name,
         "columns": [_column_json(column) for column in document.columns],
         "rows": [{"key": row.key, "cells": {name: cell_json(cell) for name, cell in row.cells.items()}} for row in document.rows],
         "coverage": _coverage(document),
         "report": report_json(document.report),
     }
+    return shape | ({"groups": [{"group": group.heading, "keys": list(group.keys)} for group in document.groups]} if document.groups else {})
 
 
 def _node(node: Node) -> Json:

@@ -5,6 +5,7 @@ has [value.COLUMN] "wording" = "value", and [unit] COLUMN = "unit". What a model
 `NAME.proposed.toml` and `NAME.mapping.proposed.toml`.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,6 @@ from assistant.errors import SettingsError, UsageError
 from assistant.files import _tables, _text, _toml, table_file
 from assistant.numbers import numbers
 from store.keys import slug
-from store.keywords import stem
 from store.normalize import folded
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Value = str | float | bool | tuple[str, ...] | None
 YES, NO = ("yes", "true"), ("no", "false")
+LONG_ENOUGH = 7
+"""Shorter words that end in -ise (rise, noise) are no verbs with two spellings."""
 RESERVED = (".proposed", ".mapping")
 NEW_MAPPING = """# Which wordings of this table are one value: on the left what a cell says, on the right what the table shows.
 # Yours to edit. Take a line away and the table shows the paper's own wording again; later papers reuse what stands here.
@@ -75,10 +77,18 @@ class Decisions:
 
 def alike(text: str) -> str:
     """A form that wordings share which differ in case, hyphens, plural or accents; figures and symbols are kept."""
-    words = " ".join(stem(word) for word in folded(text.replace("-", " ")).split())
+    words = " ".join(_singular(word) for word in folded(text.replace("-", " ")).split())
     figures = " ".join(f"{number.value:g}{number.unit}" for number in numbers(text))
     signs = "".join(char for char in text if char in "+<>=≤≥±~")
     return f"{words}|{figures}|{signs}" if words else text
+
+
+def _singular(word: str) -> str:
+    """A word without its plural, spelled as in America: policies is policy, optimisation is optimization."""
+    plain = re.sub(r"is(e[ds]?|ing|ation)$", r"iz\1", word) if len(word) > LONG_ENOUGH else word
+    if len(plain) > 4 and plain.endswith("ies"):
+        return f"{plain[:-3]}y"
+    return plain[:-1] if len(plain) > 3 and plain.endswith("s") and not plain.endswith(("ss", "us", "is")) else plain
 
 
 def mapping_file(folder: Path, name: str) -> Path:

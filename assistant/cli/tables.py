@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ import click
 from assistant.cli.base import Context, note, print_json, print_table, progress
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
+    HOW_TO_SET,
     LONG_REPLY,
     WORDING,
     Asking,
@@ -21,10 +23,11 @@ from assistant.cli.model import (
     formats_option,
     model_options,
     output_option,
+    quoted,
     say_report,
     show_options,
 )
-from assistant.document import Cell, Column, Document
+from assistant.document import Cell, Column, Document, Group
 from assistant.errors import UsageError
 from assistant.export.markdown import shown
 from assistant.files import read_columns, table_file, undone, with_columns, write_kept
@@ -36,6 +39,7 @@ from assistant.tables import (
     column_of,
     given_value,
     mapping_file,
+    nearest,
     proposed,
     read_decisions,
     read_mapping,
@@ -50,10 +54,14 @@ from store.library import Library
 from store.scope import Scope
 
 if TYPE_CHECKING:
+    from assistant.tasks.changes import Changes
     from assistant.tasks.tidy import Proposal
+    from assistant.tasks.views import Counts, Disagreement
 
 COLUMN = re.compile(r"(?P<name>[^:=?]+?)\s*(?:\((?P<type>[a-z/]+)(?:\s+in\s+(?P<unit>[^);]+))?(?:;\s*(?P<words>[^)]*))?\))?\s*[:=]\s*(?P<question>.+)")
 HOW_TO_COLUMN = "write 'Name: question', or 'Name (type): question' with a type, a unit or words: (number in %), (category; word, word)"
+GAP = "·"
+MOST_GAPS = 40
 TOKENS_EACH = 40
 """Tokens out a cell, about what it took in the trial."""
 
@@ -71,6 +79,19 @@ class Given(NamedTuple):
     tidy: bool
     set_cells: tuple[tuple[str, str], ...]
     unset_cells: tuple[tuple[str, str], ...]
+
+
+class Look(NamedTuple):
+    """What the options say of how the stored table is looked at."""
+
+    sort: str | None
+    group: str | None
+    where: tuple[str, ...]
+    transpose: bool
+    counted: str | None
+    by: str | None
+    disagreements: bool
+    diff: bool
 
 
 class At(NamedTuple):
@@ -122,6 +143,14 @@ class At(NamedTuple):
 @click.option("--tidy", is_flag=True, help="Propose one wording for one value, and one unit a column; the wording that was read stays.")
 @click.option("--set", "set_cells", nargs=2, multiple=True, metavar="KEY COLUMN=VALUE", help="Set a cell by hand; it is kept over every rerun.")
 @click.option("--unset", "unset_cells", nargs=2, multiple=True, metavar="KEY COLUMN", help="Give the cell that was read back.")
+@click.option("--sort", metavar="COLUMN[:desc]", help="Rows in the order of a column, of year, title or key.")
+@click.option("--group", metavar="COLUMN|node:TREE", help="Rows in groups, by a column or by the nodes of a taxonomy.")
+@click.option("--where", multiple=True, metavar="'COLUMN=value'", help="Only such rows; also != < <= > >= and ~ (holds these words).")
+@click.option("--transpose", is_flag=True, help="A column a paper, a row a question.")
+@click.option("--count", "counted", metavar="COLUMN", help="How many papers have which value; values that none has are named as gaps.")
+@click.option("--by", metavar="COLUMN", help="With --count: against the values of another column, or node:TREE.")
+@click.option("--disagreements", is_flag=True, help="Papers that state opposite things in one column, with both sentences.")
+@click.option("--diff", is_flag=True, help="What is different since before the last run, cell by cell.")
 @show_options
 @scope_options
 @model_options
@@ -144,6 +173,9 @@ def table(
     Columns stand in tables/NAME.toml, yours to edit; an edited question refills that column alone.
     """
     wanted, given = asking(options), Given(*(options.pop(field) for field in Given._fields))  # type: ignore[arg-type]  # click made the types
+    look = Look(*(options.pop(field) for field in Look._fields))  # type: ignore[arg-type]  # click made the types
+    if look.by and not look.counted:
+        raise UsageError("--by goes with --count: --count COLUMN --by COLUMN")
     at = At(context, checked_name(name), scope_of(context, options))
     _decided(at, given)
     if given.intent and _proposed_columns(at, given, wanted):
@@ -154,10 +186,15 @@ def table(
     if given.tidy:
         _tidied(at, wanted)
         show = True
-    if show or (as_json and not run):
+    if show or (not run and (as_json or any(look))):
         document = at.stored(context.library(keywords_only=True))
     else:
         document = _filled(at, wanted)
+    if look.counted or look.disagreements or look.diff:
+        _print_look(at, document, look, as_json=as_json)
+        ended(document)
+        return
+    document = _arranged(at, document, look)
     if as_json:
         print_json(document_json(document))
     else:
@@ -293,12 +330,18 @@ def _tidied(at: At, wanted: Asking) -> None:
     library.close()
     coded = tidy.by_code(read, decisions)
     asked = tidy.waiting(read, decisions, coded)
-    if asked:
+    if asked and not _has_model(at, wanted):
+        note(f"{', '.join(job.column.name for job in asked)}: many values, which code alone cannot put together; {HOW_TO_SET}")
+    elif asked:
         with desk(at.context, wanted, keywords_only=True) as open_desk:
             characters = sum(len(one.text) for job in asked for one in job.wordings) + WORDING * len(asked)
             confirm_price(open_desk.gateway, wanted, len(asked), characters, LONG_REPLY * len(asked))
             coded = tidy.tidied(open_desk, read, decisions)
     _keep_proposal(at, coded)
+
+
+def _has_model(at: At, wanted: Asking) -> bool:
+    return bool(wanted.replay or wanted.model or at.context.settings().model_name)
 
 
 def _keep_proposal(at: At, made: "Proposal") -> None:
@@ -329,9 +372,129 @@ def _say_columns(columns: Sequence[Column]) -> None:
             click.echo(f"    {word}{f': {definition}' if definition else ''}")
 
 
+def _arranged(at: At, document: Document, look: Look) -> Document:
+    """The table as the options want to look at it; a name that is no column ends the command before anything is printed."""
+    from assistant.tasks import views
+
+    def field(said: str) -> views.Field:
+        return views.field_of(document, said, _places(at, said))
+
+    if look.where:
+        document = views.where(document, look.where, field)
+        note(f"{len(document.rows)} of {len(document.coverage)} papers fit")
+    if look.sort:
+        name, _, way = look.sort.rpartition(":") if look.sort.endswith((":desc", ":asc")) else (look.sort, "", "")
+        document = views.sorted_by(document, field(name), downwards=way == "desc")
+    if look.group:
+        document = views.grouped(document, field(look.group))
+    return replace(document, transposed=look.transpose)
+
+
+def _places(at: At, said: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The nodes of each paper in the tree that a person names: `node:TREE`; nothing where they name a column."""
+    from assistant.files import read_tree, taxonomy_file
+    from assistant.tasks import taxonomy
+
+    name = said.removeprefix("node:")
+    if name == said:
+        return {}
+    path = taxonomy_file(at.context.folder, name)
+    if not path.exists():
+        trees = sorted(one.stem for one in path.parent.glob("*.toml") if not one.stem.endswith(".proposed"))
+        raise UsageError(f"there is no tree {name!r}{nearest(name, trees) if trees else '; `carrel taxonomy` makes one'}")
+    library = at.context.library(keywords_only=True)
+    made = taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), library.considered(at.scope))
+    labels = {node.id: node for node in made.nodes}
+    paths = {node.id: f"{labels[node.parent].label} / {node.label}" if node.parent in labels else node.label for node in made.nodes}
+    placed: dict[str, tuple[str, ...]] = {}
+    order = list(paths)
+    for one in sorted(made.assignments, key=lambda one: (order.index(one.node), one.rank)):
+        placed[one.key] = (*placed.get(one.key, ()), paths[one.node])
+    return {name: placed}
+
+
+def _print_look(at: At, document: Document, look: Look, *, as_json: bool) -> None:
+    """Counts, disagreements or changes: each a page of its own, as JSON one document."""
+    from assistant.tasks import changes, views
+
+    if look.diff:
+        found = changes.changes(at.context.library(keywords_only=True), document)
+        print_json(changes.changes_json(document.name, found)) if as_json else _print_changes(document, found)
+        return
+    document = _arranged(at, document, look._replace(sort=None, group=None))
+    if look.disagreements:
+        against = views.disagreements(document)
+        print_json(views.disagreements_json(document.name, against)) if as_json else _print_disagreements(against)
+        return
+    first = views.field_of(document, look.counted or "", _places(at, look.counted or ""))
+    second = views.field_of(document, look.by, _places(at, look.by)) if look.by else None
+    counts = views.counted(document, first, second)
+    print_json(views.counts_json(document.name, counts)) if as_json else _print_counts(counts, len(document.rows))
+
+
+def _print_counts(counts: "Counts", papers: int) -> None:
+    """Counts as a list or a grid, then the gaps by name, then the papers that are not counted."""
+    by_pair = {(tally.value, tally.by): len(tally.keys) for tally in counts.tallies}
+    if counts.by:
+        rows = [[value, *(str(by_pair.get((value, by), GAP)) for by in counts.by_values)] for value in counts.values]
+        print_table({f"{counts.field} \\ {counts.by}": ""} | dict.fromkeys(counts.by_values, ""), rows)
+    else:
+        keys = {tally.value: ", ".join(tally.keys) for tally in counts.tallies}
+        print_table({counts.field: "", "papers": "whole", "keys": ""}, [[value, str(by_pair.get((value, ""), GAP)), keys.get(value, "")] for value in counts.values])
+    if counts.gaps:
+        named = [f"{value} × {by}" if by else value for value, by in counts.gaps]
+        more = f"; and {len(named) - MOST_GAPS} more" if len(named) > MOST_GAPS else ""
+        click.echo(f"\n{GAP} gaps: no paper of these {papers} states {'both of' if counts.by else 'it'}: {'; '.join(named[:MOST_GAPS])}{more}")
+    apart: dict[str, list[str]] = {}
+    for key, reason in counts.apart:
+        apart.setdefault(reason, []).append(key)
+    if apart:
+        click.echo(f"\nnot counted, which does not mean that they have none: {len({key for key, _ in counts.apart})} of {papers} papers")
+        for reason, some in apart.items():
+            click.echo(f"  {reason}: {len(some)} ({', '.join(some)})")
+
+
+def _print_disagreements(found: "Sequence[Disagreement]") -> None:
+    for one in found:
+        click.secho(f"{one.column}, {one.kind}: {one.about}", bold=True)
+        for side in one.sides:
+            click.echo(f"  {side.key}: {side.said}")
+            for cite in side.cites:
+                click.echo(f"      {quoted(cite)}")
+            if not side.cites:
+                click.echo("      (set by hand: no sentence stands behind it)")
+    if not found:
+        click.echo("Code finds no two papers that state opposite things in one column.")
+
+
+def _print_changes(document: Document, found: "Changes") -> None:
+    if not found.is_known:
+        click.echo(f"The table {document.name} has not been filled yet, so there is nothing to compare with.")
+        return
+    for what, keys in (("new", found.new_papers), ("gone", found.gone_papers)):
+        if keys:
+            click.echo(f"{what} papers: {', '.join(keys)}")
+    for column in found.columns:
+        click.echo(f"column {column.column}: {column.old or '(none)'} → {column.new or '(taken away)'}")
+    names = {column.id: column.name for column in document.columns}
+    if found.cells and len(found.new_papers) == len(document.rows):
+        click.echo(f"the table was empty before: all its {len(found.cells)} cells are new")
+    elif found.cells:
+        print_table({"key": "whole", "column": "", "before": "", "now": ""}, [[one.key, names[one.column], one.old or "–", one.new or "–"] for one in found.cells])
+    if not (found.new_papers or found.gone_papers or found.columns or found.cells):
+        click.echo("Nothing is different.")
+
+
 def _print_rows(document: Document) -> None:
-    rows = [[row.key, *(_shown(row.cells.get(column.id)) for column in document.columns)] for row in document.rows]
-    print_table({"key": "whole"} | dict.fromkeys([column.name for column in document.columns], ""), rows)
+    by_key = {row.key: [_shown(row.cells.get(column.id)) for column in document.columns] for row in document.rows}
+    names = [column.name for column in document.columns]
+    for group in document.groups or (Group("", tuple(by_key)),):
+        if group.heading:
+            click.secho(f"\n{group.heading} ({len(group.keys)})", bold=True)
+        if document.transposed:
+            print_table({"": ""} | dict.fromkeys(group.keys, ""), [[name, *(by_key[key][at] for key in group.keys)] for at, name in enumerate(names)])
+        else:
+            print_table({"key": "whole"} | dict.fromkeys(names, ""), [[key, *by_key[key]] for key in group.keys])
 
 
 def _shown(cell: Cell | None) -> str:

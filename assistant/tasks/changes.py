@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from assistant.document import Cell, Cite, Column, Document, Row
+from assistant.shapes import Json, cites_json
 from store.keys import slug
 from store.library import Library
 
-TASK: Final = "table-before"
+TASK: Final = "table-state"
+BEFORE, LAST = "before:", "last:"
 COLUMNS, ROW = "columns", "row"
 
 
@@ -44,44 +46,63 @@ class Changes:
     cells: tuple[CellChange, ...] = ()
 
 
-def keep_state(library: Library, now: Document, *, is_over: bool) -> None:
-    """Keeps the table as it is before a run; not where the run has nothing to do, nor where it goes on with one that broke off."""
+def run_begins(library: Library, now: Document) -> None:
+    """Before a run that will ask for cells: what the last run left becomes what the next `changes` are from.
+
+    A run that goes on with one that broke off keeps the state before that one. `now` is the table as it is stored, for a
+    table that was filled before states were kept.
+    """
     name = slug(now.name)
     have = library.catalog.findings(TASK, name)
-    last = json.loads(have[COLUMNS, 0]) if (COLUMNS, 0) in have else None
-    if is_over or (last and not last["whole"]):
+    last = _head(have, LAST)
+    if last and not last["whole"]:
         return
     with library.catalog.writing():
-        library.catalog.drop_findings(TASK, name, ROW)
-        asked = [[column.id, asks(column)] for column in now.columns]
-        library.catalog.keep_finding(TASK, name, COLUMNS, 0, json.dumps({"whole": False, "columns": asked}, ensure_ascii=False))
-        for row in now.rows:
-            cells = [[column, said(cell)] for column, cell in row.cells.items()]
-            library.catalog.keep_finding(TASK, name, ROW, library.catalog.number(row.key), json.dumps(cells, ensure_ascii=False))
+        if last is None:
+            _keep(library, now, LAST, whole=True)
+            have = library.catalog.findings(TASK, name)
+        for item in (f"{BEFORE}{ROW}", f"{BEFORE}{COLUMNS}"):
+            library.catalog.drop_findings(TASK, name, item)
+        for (item, number), data in have.items():
+            if item.startswith(LAST):
+                library.catalog.keep_finding(TASK, name, BEFORE + item.removeprefix(LAST), number, data)
+        head = _head(library.catalog.findings(TASK, name), LAST) or {}
+        library.catalog.keep_finding(TASK, name, f"{LAST}{COLUMNS}", 0, json.dumps(head | {"whole": False}, ensure_ascii=False))
 
 
-def state_is_whole(library: Library, name: str) -> None:
-    """The run since the kept state went through: the next one keeps a state of its own."""
-    last = _last(library, name)
-    if last and not last["whole"]:
-        with library.catalog.writing():
-            library.catalog.keep_finding(TASK, slug(name), COLUMNS, 0, json.dumps(last | {"whole": True}, ensure_ascii=False))
+def run_ends(library: Library, now: Document, *, whole: bool) -> None:
+    """After a run: what the table is now; not `whole` where something failed, which another run goes on with."""
+    with library.catalog.writing():
+        _keep(library, now, LAST, whole=whole)
 
 
 def changes(library: Library, now: Document) -> Changes:
     """What the table shows otherwise than before its last run; calls no model."""
-    last = _last(library, now.name)
-    if last is None:
-        return Changes(is_known=False)
     have = library.catalog.findings(TASK, slug(now.name))
-    keys = library.catalog.keys([number for item, number in have if item == ROW])
-    before = {keys[number]: dict(json.loads(data)) for (item, number), data in have.items() if item == ROW and number in keys}
+    head = _head(have, BEFORE)
+    if head is None:
+        return Changes(is_known=False)
+    numbers = [number for item, number in have if item == f"{BEFORE}{ROW}"]
+    keys = library.catalog.keys(numbers)
+    before = {keys[number]: dict(json.loads(have[f"{BEFORE}{ROW}", number])) for number in numbers if number in keys}
+    considered = {paper.key for paper in library.considered()}
     rows = {row.key: row for row in now.rows}
     found = [change for row in now.rows for change in _row_changes(row, before.get(row.key, {}), now.columns)]
     # papers that had no cell yet are new to the table, whether or not they were in the library before
     new = tuple(key for key, row in rows.items() if row.cells and not before.get(key))
-    gone = tuple(sorted(key for key, cells in before.items() if cells and key not in rows))
-    return Changes(True, new, gone, tuple(_column_changes(dict(last["columns"]), now.columns)), tuple(found))
+    gone = tuple(sorted(key for key, cells in before.items() if cells and key not in considered))
+    return Changes(True, new, gone, tuple(_column_changes(dict(head["columns"]), now.columns)), tuple(found))
+
+
+def changes_json(name: str, found: Changes) -> Json:
+    """Changes with the fields that `--json` promises."""
+    return {
+        "name": name,
+        "new_papers": list(found.new_papers),
+        "gone_papers": list(found.gone_papers),
+        "columns": [{"column": one.column, "old": one.old or None, "new": one.new or None} for one in found.columns],
+        "cells": [{"key": one.key, "column": one.column, "old": one.old or None, "new": one.new or None, "cites": cites_json(one.cites)} for one in found.cells],
+    }
 
 
 def asks(column: Column) -> str:
@@ -101,8 +122,19 @@ def said(cell: Cell) -> str:
     return "; ".join(cell.value) if isinstance(cell.value, tuple) else f"{cell.value:g}" if isinstance(cell.value, float) else str(cell.value)
 
 
-def _last(library: Library, name: str) -> dict[str, Any] | None:
-    data = library.catalog.findings(TASK, slug(name)).get((COLUMNS, 0))
+def _keep(library: Library, now: Document, state: str, *, whole: bool) -> None:
+    """Keeps the table's columns and the rows that it shows; those of papers that it does not look at stay."""
+    name = slug(now.name)
+    head = {"whole": whole, "columns": [[column.id, asks(column)] for column in now.columns]}
+    library.catalog.keep_finding(TASK, name, f"{state}{COLUMNS}", 0, json.dumps(head, ensure_ascii=False))
+    for row in now.rows:
+        cells = [[column, said(cell)] for column, cell in row.cells.items()]
+        library.catalog.keep_finding(TASK, name, f"{state}{ROW}", library.catalog.number(row.key), json.dumps(cells, ensure_ascii=False))
+
+
+def _head(have: dict[tuple[str, int], str], state: str) -> dict[str, Any] | None:
+    """Whether the run of a state went through, and its columns."""
+    data = have.get((f"{state}{COLUMNS}", 0))
     found: dict[str, Any] | None = json.loads(data) if data else None
     return found
 

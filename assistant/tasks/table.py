@@ -14,7 +14,7 @@ from assistant.evidence import Evidence
 from assistant.gateway import Check, Parsed, Request
 from assistant.measures import measured
 from assistant.tables import Decisions
-from assistant.tasks.changes import keep_state, state_is_whole
+from assistant.tasks.changes import run_begins, run_ends
 from assistant.tasks.desk import Desk, label_for
 from assistant.visible import visible
 from store.errors import UnknownPaper
@@ -75,7 +75,8 @@ def fill(
 ) -> Document:
     """The table, after asking for the cells that are not stored yet: a pack of papers a call, all their columns at once."""
     waiting = batches(desk.library, name, columns, papers, again=again)
-    keep_state(desk.library, document(desk.library, name, columns, papers, decisions=decisions), is_over=not waiting)
+    if waiting:
+        run_begins(desk.library, document(desk.library, name, columns, papers, decisions=decisions))
     failed: list[str] = []
     for batch in waiting:
         asked = _Asked(name, batch.columns, is_whole=len(batch.columns) == len(columns), decisions=decisions)
@@ -86,8 +87,8 @@ def fill(
             on_done,
         )
     made = document(desk.library, name, columns, papers, failed, decisions)
-    if waiting and not failed:
-        state_is_whole(desk.library, name)
+    if waiting:
+        run_ends(desk.library, made, whole=not failed)
     return desk.finished(made)
 
 

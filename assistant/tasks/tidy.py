@@ -27,7 +27,9 @@ FEW: Final = 8
 PROSE: Final = 9
 """Wordings of more words than this (the median) are sentences: each paper's own, never one value."""
 MOST_NUMERIC: Final = 0.6
-"""Where so many cells of a column of words hold a number, the column sorts by it."""
+"""Where so many cells of a column of words begin with a number, the column sorts by it."""
+FIRST: Final = 8
+"""A cell begins with a number where it stands so near to its start: `about 3 hours`."""
 
 
 class ValueReply(BaseModel):
@@ -88,7 +90,7 @@ def by_code(document: Document, decisions: Decisions) -> Proposal:
             left.append((column.id, "its words are given"))
             continue
         counted = _counted(document, column)
-        if counted and _is_prose(counted):
+        if _is_prose(counted):
             left.append((column.id, "its cells are sentences of their own"))
         elif spelled := _spelled(counted, decisions.wordings.get(column.id, Wordings())):
             values[column.id] = spelled
@@ -199,7 +201,7 @@ def _spelled(counted: Counter[str], mapped: Wordings) -> dict[str, str]:
 
 
 def _is_prose(counted: Counter[str]) -> bool:
-    lengths = sorted(len(raw.split()) for raw in counted)
+    lengths = sorted(len(raw.split()) for raw in counted) or [0]
     return lengths[len(lengths) // 2] >= PROSE
 
 
@@ -209,7 +211,7 @@ def _unit(document: Document, column: Column) -> str | None:
     found = [one for cell in cells if (one := measured(cell, column))]
     if column.type == "number":
         return column.unit or common_unit(found)
-    if column.type != "text" or not found or len(found) < MOST_NUMERIC * len(cells):
+    if column.type != "text" or not found or len(found) < MOST_NUMERIC * len(cells) or _is_prose(_counted(document, column)):
         return None
-    starts = sum(bool(numbers(cell.raw[:20])) for cell in cells)
-    return common_unit(found) if starts >= MOST_NUMERIC * len(cells) else None
+    first = sum(any(number.at <= FIRST for number in numbers(cell.raw)) for cell in cells)
+    return common_unit(found) if first >= MOST_NUMERIC * len(cells) else None

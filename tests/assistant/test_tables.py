@@ -4,18 +4,20 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 from assistant.cli import model
-from assistant.document import Column
-from assistant.errors import SettingsError, UsageError
+from assistant.document import Cell, Cite, Column, Document, Measure, Row
+from assistant.errors import KeyOrQuota, SettingsError, UsageError
 from assistant.files import read_columns, with_columns
 from assistant.gateway import Gateway, Request
-from assistant.tables import ByHand as Cell
+from assistant.tables import ByHand as SetByHand
 from assistant.tables import Wordings, alike, given_value, read_decisions, with_cell, with_mapping, without_cell
+from assistant.tasks import views
 from assistant.wording import render
 from store.library import Library
 from tests.assistant import providers
@@ -352,8 +354,8 @@ def test_a_word_outside_the_vocabulary_is_refused() -> None:
 
 def test_a_cell_is_put_in_and_taken_out_of_the_file_without_a_trace() -> None:
     """Comments and columns are as they were."""
-    text = with_cell(COLUMNS, Cell("k", "gain", 3.0))
-    assert with_cell(text, Cell("k", "gain", 4.0)).count("[[cell]]") == 1
+    text = with_cell(COLUMNS, SetByHand("k", "gain", 3.0))
+    assert with_cell(text, SetByHand("k", "gain", 4.0)).count("[[cell]]") == 1
     assert without_cell(text, "k", "gain") == (COLUMNS, True)
 
 
@@ -363,6 +365,9 @@ def test_a_cell_is_put_in_and_taken_out_of_the_file_without_a_trace() -> None:
 def test_wordings_that_are_alike_are_one_and_figures_are_never() -> None:
     """Case, hyphens, plural; another number or sign is another wording."""
     assert alike("Verifiable rewards") == alike("verifiable-reward")
+    assert alike("policy optimisation") == alike("Policy Optimization")
+    assert alike("code generation") != alike("code generator")
+    assert alike("noise") == "noise||"
     assert alike("7B") != alike("8B")
     assert alike("C") != alike("C++")
     assert alike("81.3%") != alike("81.3")
@@ -481,6 +486,193 @@ def test_numbers_sort_by_value_whatever_their_unit(carrel: Carrel, at: Path, ask
     numbers = {str(one["signal"]["raw"]): one["signal"]["number"] for one in table(carrel).values()}
     assert numbers[told[0]] == {"value": 1.5, "unit": "hours", "of": "of training"}
     assert numbers[told[2]] == {"value": 1.5, "unit": "hours", "of": "on one GPU"}
+
+
+# Looked at: no model is asked
+
+
+def made(*cells: dict[str, Cell], columns: tuple[Column, ...]) -> Document:
+    """A table of these rows, with keys a, b, c, …"""
+    return Document("table", "t", columns=columns, rows=tuple(Row("abcdefgh"[at], row) for at, row in enumerate(cells)))
+
+
+def stated(value: str | float | bool | tuple[str, ...], quote: str = "", number: Measure | None = None) -> Cell:
+    cites = (Cite("k", "abstract", (1,), quote, 1),) if quote else ()
+    return Cell(value, value if isinstance(value, str) else str(value), "stated", cites=cites, number=number)
+
+
+SILENT, HAS_NONE = Cell(None, "", "not stated"), Cell(None, "", "absent")
+KIND = Column("kind", "Kind", "Which kind?", "category", "", ("rule", "judge", "oracle"))
+TASK = Column("task", "Task", "Which tasks?", "list")
+GAIN = Column("gain", "Gain", "How much?", "number")
+SMALL = made(
+    {"kind": stated("rule"), "task": stated(("code", "maths")), "gain": stated(3.0)},
+    {"kind": stated("judge"), "task": stated(("code",)), "gain": SILENT},
+    {"kind": SILENT, "task": stated(("vision",)), "gain": stated(20.0)},
+    {"kind": HAS_NONE, "task": SILENT, "gain": stated(-1.0)},
+    {},
+    columns=(KIND, TASK, GAIN),
+)
+
+
+def shown_keys(document: Document) -> str:
+    return "".join(row.key for row in document.rows)
+
+
+def named(said: str) -> views.Field:
+    return views.field_of(SMALL, said)
+
+
+@pytest.mark.parametrize(("column", "up", "down"), [("gain", "dacbe", "cadbe"), ("Kind", "abdce", "badce"), ("task", "bacde", "cabde"), ("key", "abcde", "edcba")])
+def test_rows_sort_by_number_by_vocabulary_and_by_word(column: str, up: str, down: str) -> None:
+    """What a paper does not state comes last either way; one that has none of it stands between."""
+    assert shown_keys(views.sorted_by(SMALL, named(column))) == up
+    assert shown_keys(views.sorted_by(SMALL, named(column), downwards=True)) == down
+
+
+@pytest.mark.parametrize(
+    ("conditions", "keys"),
+    [
+        (["kind=rule"], "a"), (["Kind = Rules"], "a"), (["kind=JUDGE"], "b"), (["kind!=rule"], "bd"), (["kind=none"], "d"), (["kind=not stated"], "c"), (["kind!=not stated"], "abde"),
+        (["gain>2"], "ac"), (["gain<=3"], "ad"), (["gain<0"], "d"), (["task=code"], "ab"), (["task~ision"], "c"), (["task=code", "gain>=3"], "a"), (["kind=nothing"], ""),
+        (["kind=not read"], "e"),
+    ],
+)  # fmt: skip
+def test_conditions_keep_the_rows_that_fit(conditions: list[str], keys: str) -> None:
+    """A paper that states nothing fits neither `=` nor `!=`, unless just that is asked for."""
+    assert shown_keys(views.where(SMALL, conditions, named)) == keys
+
+
+def test_hours_and_minutes_compare() -> None:
+    """A bound with a unit is held against numbers of its kind, whatever unit they are printed in."""
+    times = (Measure(90, "minutes", "", "time", 5400), Measure(2, "hours", "", "time", 7200), Measure(3, "%", "", "percent", 3))
+    document = made(*({"cost": stated("x", number=one)} for one in times), columns=(Column("cost", "Cost", "How long?"),))
+    field = partial(views.field_of, document)
+    assert shown_keys(views.where(document, ["cost<1.75 hours"], field)) == "a"
+    assert shown_keys(views.where(document, ["cost>=90 min"], field)) == "ab"
+
+
+@pytest.mark.parametrize(("condition", "said"), [("kin=rule", "did you mean 'Kind'"), ("kind", "COLUMN=value"), ("kind=", "COLUMN=value"), ("gain>much", "is no number"), ("kind>3", "has no numbers")])
+def test_a_condition_that_cannot_be_says_why(condition: str, said: str) -> None:
+    """Unknown columns with the nearest, comparisons with what is no number."""
+    with pytest.raises(UsageError, match=said):
+        views.where(SMALL, [condition], named)
+
+
+def test_groups_hold_each_paper_under_each_of_its_values() -> None:
+    """And those that tell none in a group of their own, last."""
+    groups = views.grouped(SMALL, named("task")).groups
+    assert [(group.heading, "".join(group.keys)) for group in groups] == [("code", "ab"), ("maths", "a"), ("vision", "c"), ("(not read)", "e"), ("(not stated)", "d")]
+
+
+def test_counts_name_the_gaps_and_set_apart_what_is_not_stated() -> None:
+    """A word of the vocabulary that no paper has is a gap; a silent paper is counted apart; none is a value of its own."""
+    counts = views.counted(SMALL, named("kind"))
+    assert [(tally.value, "".join(tally.keys)) for tally in counts.tallies] == [("rule", "a"), ("judge", "b"), ("none", "d")]
+    assert counts.gaps == (("oracle", ""),)
+    assert counts.apart == (("c", "Kind: not stated"), ("e", "Kind: not read"))
+
+
+def test_a_cross_table_counts_pairs_and_names_those_that_no_paper_has() -> None:
+    """A paper with several values counts in each."""
+    counts = views.counted(SMALL, named("kind"), named("task"))
+    assert {(tally.value, tally.by): "".join(tally.keys) for tally in counts.tallies} == {("rule", "code"): "a", ("rule", "maths"): "a", ("judge", "code"): "b"}
+    assert ("judge", "vision") in counts.gaps
+    assert not any("none" in pair for pair in counts.gaps)
+    assert ("d", "Task: not stated") in counts.apart
+
+
+def test_yes_against_no_is_a_disagreement_with_both_sentences() -> None:
+    """A paper that says it has none says no; one that is silent takes no side."""
+    column = Column("kl", "KL", "Is a KL penalty used?", "yes/no")
+    document = made({"kl": stated(True, "We add a KL term.")}, {"kl": stated(False, "No KL term is used.")}, {"kl": SILENT}, {"kl": HAS_NONE}, columns=(column,))
+    (found,) = views.disagreements(document)
+    assert [(side.key, side.said) for side in found.sides] == [("a", "yes"), ("b", "no"), ("d", "no")]
+    assert found.sides[1].cites[0].quote == "No KL term is used."
+    assert views.disagreements(made({"kl": stated(True)}, {"kl": SILENT}, columns=(column,))) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("81.3% accuracy on MATH", "79% accuracy on MATH", True), ("81.3% accuracy on MATH", "81.3 percent accuracy on MATH", False),
+        ("81.3% accuracy on MATH", "79% accuracy on AIME", False), ("81.3% accuracy on MATH", "79 points accuracy on MATH", False),
+        ("58.7% success rate", "24% success rate over the baselines on unseen tasks", False), ("trains in 2 hours on eight GPUs", "trains in 120 minutes on eight GPUs", False),
+    ],
+)  # fmt: skip
+def test_numbers_disagree_where_measure_and_condition_are_the_same(one: str, other: str, differ: bool) -> None:
+    """Another benchmark, another unit, or the same figure in another unit is no disagreement."""
+    document = made({"r": stated(one, one)}, {"r": stated(other, other)}, columns=(Column("r", "R", "What came out?"),))
+    assert [found.kind for found in views.disagreements(document)] == ["numbers"] * differ
+
+
+def test_sentences_of_one_matter_in_opposite_directions_disagree() -> None:
+    """More against less beside the same words; another matter is none."""
+    more = "Reasoning chains increase the accuracy of small models."
+    less = "Reasoning chains decrease the accuracy of small models."
+    other = "Shorter prompts decrease the cost of large retrieval systems."
+    document = made(*({"r": stated(text, text)} for text in (more, less, other)), columns=(Column("r", "R", "What came out?"),))
+    assert [(found.kind, [side.key for side in found.sides]) for found in views.disagreements(document)] == [("direction", ["a", "b"])]
+
+
+def test_the_views_are_there_on_the_command_line_and_ask_no_model(carrel: Carrel, at: Path) -> None:
+    """On a table that was never filled, with no model configured; what cannot be named ends with 2."""
+    for words in (("--sort", "gain:desc"), ("--group", "signal"), ("--where", "gain=3"), ("--transpose",), ("--count", "signal", "--by", "gain"), ("--disagreements",), ("--diff",)):
+        assert carrel("table", "t", *words).code == 0, words
+        json.loads(carrel("table", "t", *words, "--json").out)
+    for words, said in ((("--sort", "signl"), "did you mean 'Signal'"), (("--by", "gain"), "--count"), (("--group", "node:x"), "there is no tree 'x'"), (("--count", "colour"), "no column")):
+        ran = carrel("table", "t", *words)
+        assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+def test_grouped_and_transposed_tables_are_written_so(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """In Markdown a group has its heading, and a transposed table a column a paper; JSON has the groups beside the rows."""
+    some = keys(at)[:2]
+    scope = ("--key", some[0], "--key", some[1])
+    turns = cycle(["kind of one", "kind of other"])
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else next(turns)
+    assert carrel("table", "t", *scope).code == 0
+    carrel("table", "t", *scope, "--group", "signal", "--to", "md")
+    text = (at / "exports" / "t.md").read_text("utf-8")
+    assert len(re.findall(r"^\| \*\*kind of .*\*\* \|  \|  \|$", text, re.MULTILINE)) == 2
+    carrel("table", "t", *scope, "--transpose", "--to", "md")
+    assert "\n| Gain | 3 (R4!) | 3 (R4!) |\n" in (at / "exports" / "t.md").read_text("utf-8")
+    document = json.loads(carrel("table", "t", *scope, "--group", "signal", "--json").out)
+    assert sorted(key for group in document["groups"] for key in group["keys"]) == some
+
+
+# What is different
+
+
+def test_a_diff_says_what_new_papers_and_an_edited_column_changed(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """Cell by cell, old and new; a rerun with nothing to do leaves it standing."""
+    first, second = keys(at)[:2]
+    assert carrel("table", "t", "--diff").out.startswith("The table t has not been filled yet")
+    assert carrel("table", "t", "--key", first).code == 0
+    asked.reader.says = lambda title, column: "otherwise"
+    path = at / "tables" / "t.toml"
+    path.write_text(path.read_text("utf-8").replace("Where does the reward come from?", "Who gives the reward?").replace('type = "number"', 'type = "text"'), "utf-8")
+    scope = ("--key", first, "--key", second)
+    assert carrel("table", "t", *scope).code == 0
+    assert carrel("table", "t", *scope).code == 0
+    found = json.loads(carrel("table", "t", *scope, "--diff", "--json").out)
+    assert (found["new_papers"], found["gone_papers"]) == ([second], [])
+    assert [(one["column"], one["new"]) for one in found["columns"]] == [("signal", "Who gives the reward? (text)"), ("gain", "By how much does it improve? (text)")]
+    assert [(one["key"], one["column"], one["old"], one["new"]) for one in found["cells"]] == [
+        (first, "signal", "signal as told", "otherwise"), (first, "gain", "3", "otherwise"), (second, "signal", None, "otherwise"), (second, "gain", None, "otherwise"),
+    ]  # fmt: skip
+    assert "signal as told" in carrel("table", "t", *scope, "--diff").out
+
+
+def test_a_diff_goes_back_to_before_a_run_that_broke_off(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """The rest of a run is not a run of its own."""
+    plain = asked.answers
+    calls = iter(range(99))
+    asked.answers = lambda request: KeyOrQuota("no money left") if next(calls) else plain(request)  # type: ignore[operator]
+    assert carrel("table", "t").code == 77
+    asked.answers = plain
+    assert carrel("table", "t").code == 0
+    assert len(json.loads(carrel("table", "t", "--diff", "--json").out)["new_papers"]) == 36
 
 
 # Scale
