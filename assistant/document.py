@@ -98,8 +98,22 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """A number as it sorts: `value` in `unit`, `of` what it measures; `base` is the value in the own unit of its `kind`."""
+
+    value: float
+    unit: str = ""
+    of: str = ""
+    kind: str = ""
+    base: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """What a paper says in a column: the value, or which kind of no, with the sentences it rests on."""
+    """What a paper says in a column: the value, or which kind of no, with the sentences it rests on.
+
+    `raw` is the wording as it was read; `value` may be what a mapping makes of it, and `number` what of it sorts.
+    """
 
     value: str | float | bool | tuple[str, ...] | None
     raw: str
@@ -109,11 +123,15 @@ class Cell:
     marks: tuple[str, ...] = ()
     exchange: str = ""
     verdict: str = ""
+    number: Measure | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table: what it asks of each paper, and of what type the answer is."""
+    """A column of a table: what it asks of each paper, and of what type the answer is.
+
+    `definitions` has one for each word of the vocabulary (some may be empty), or is empty where no word has any.
+    """
 
     id: str
     name: str
@@ -121,6 +139,12 @@ class Column:
     type: str = "text"
     unit: str = ""
     vocabulary: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[tuple[str, str], ...]:
+        """The words of the vocabulary, each with its definition."""
+        return tuple(zip(self.vocabulary, self.definitions or ("",) * len(self.vocabulary), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +153,14 @@ class Row:
 
     key: str
     cells: dict[str, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Papers of a table that stand together, under a heading."""
+
+    heading: str
+    keys: tuple[str, ...]
 
 
 SUMMARY_FIELDS = {
@@ -227,7 +259,8 @@ class Source:
 class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it.
 
-    `restated` is the question as it was looked up, where that is not the question as it was asked.
+    `restated` is the question as it was looked up, where that is not the question as it was asked. A table whose rows stand
+    in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper.
     """
 
     task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
@@ -235,6 +268,8 @@ class Document:
     sections: tuple[Section, ...] = ()
     columns: tuple[Column, ...] = ()
     rows: tuple[Row, ...] = ()
+    groups: tuple[Group, ...] = ()
+    transposed: bool = False
     summaries: tuple[Summary, ...] = ()
     nodes: tuple[Node, ...] = ()
     assignments: tuple[Assignment, ...] = ()

@@ -53,9 +53,21 @@ def write_kept(path: Path, content: str) -> None:
         versions = path.parent / ".versions"
         versions.mkdir(exist_ok=True)
         path.replace(versions / f"{path.name}.{time.time_ns()}")
-        for old in sorted(versions.glob(f"{path.name}.*"))[:-KEPT]:
+        for old in sorted(versions.glob(f"{path.name}.[0-9]*"))[:-KEPT]:
             old.unlink()
     write_whole(path, content)
+
+
+def undone(path: Path) -> bool:
+    """Brings back the version of a file that stood before this one; False where none is kept. What stood there is `.undone` beside it."""
+    versions = sorted((path.parent / ".versions").glob(f"{path.name}.[0-9]*"))
+    if not versions:
+        return False
+    if path.exists():
+        write_whole(path.parent / ".versions" / f"{path.name}.undone", path.read_bytes())
+    write_whole(path, versions[-1].read_bytes())
+    versions[-1].unlink()
+    return True
 
 
 def read_columns(path: Path) -> tuple[Column, ...]:
@@ -67,16 +79,11 @@ def read_columns(path: Path) -> tuple[Column, ...]:
         kind = str(fields.get("type", "text"))
         if kind not in TYPES:
             raise SettingsError(f"{where} ({name}): type {kind!r} is none of {', '.join(TYPES)}")
-        columns.append(
-            Column(
-                id=str(fields.get("id") or slug(name)),
-                name=name,
-                question=_text(fields, "question", where),
-                type=kind,
-                unit=str(fields.get("unit", "")),
-                vocabulary=tuple(str(word) for word in _list(fields, "vocabulary", where)),
-            )
-        )
+        question = _text(fields, "question", where)
+        if not any(char.isalpha() for char in question):
+            raise SettingsError(f"{where} ({name}): {question!r} asks nothing; write what the column asks of each paper")
+        vocabulary, definitions = _vocabulary(fields, f"{where} ({name})")
+        columns.append(Column(str(fields.get("id") or slug(name)), name, question, kind, str(fields.get("unit", "")), vocabulary, definitions))
     if len({column.id for column in columns}) < len(columns):
         raise SettingsError(f"{path}: two columns have the same id; give each its own")
     if not columns:
@@ -84,12 +91,31 @@ def read_columns(path: Path) -> tuple[Column, ...]:
     return tuple(columns)
 
 
+def _vocabulary(fields: dict[str, object], where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of a column and their definitions: `vocabulary = ["a", "b"]`, `[[column.word]]` with name and definition, or both."""
+    words = [str(word).strip() for word in _list(fields, "vocabulary", where)]
+    defined: dict[str, str] = {}
+    for entry in _list(fields, "word", where):
+        if not isinstance(entry, dict):
+            raise SettingsError(f"{where}: write each word as [[column.word]] with a name and a definition")
+        defined[_text(entry, "name", f"{where}, word").strip()] = str(entry.get("definition", "")).strip()
+    every = tuple(dict.fromkeys([*words, *defined]))
+    twins = sorted({word for word in every if [one.casefold() for one in every].count(word.casefold()) > 1} | {word for word in words if words.count(word) > 1})
+    if twins or "" in every:
+        raise SettingsError(f"{where}: the vocabulary has {', '.join(map(repr, twins)) + ' twice' if twins else 'an empty word'}")
+    return every, tuple(defined.get(word, "") for word in every) if any(defined.values()) else ()
+
+
 def with_columns(text: str, columns: Sequence[Column]) -> str:
     """The text of a file of columns with these put in, each in the place of one of its id; comments are kept."""
     import tomlkit
+    from tomlkit.exceptions import TOMLKitError
     from tomlkit.items import AoT
 
-    document = tomlkit.parse(text or "# Columns of this table. Change a question and only that column is filled anew.\n")
+    try:
+        document = tomlkit.parse(text or "# Columns of this table. Change a question and only that column is filled anew.\n")
+    except TOMLKitError as error:
+        raise SettingsError(f"the columns are not valid TOML ({error}); mend that line") from error
     array = document.get("column")
     if not isinstance(array, AoT):
         array = tomlkit.aot()
@@ -97,6 +123,16 @@ def with_columns(text: str, columns: Sequence[Column]) -> str:
     for column in columns:
         table = tomlkit.table()
         table.update({"id": column.id, "name": column.name, "question": column.question, "type": column.type})
+        table.update({"unit": column.unit} if column.unit else {})
+        if column.vocabulary and not column.definitions:
+            table["vocabulary"] = list(column.vocabulary)
+        elif column.vocabulary:
+            words = tomlkit.aot()
+            for word, definition in column.words:
+                entry = tomlkit.table()
+                entry.update({"name": word, "definition": definition})
+                words.append(entry)
+            table["word"] = words
         places = [at for at, old in enumerate(array) if str(old.get("id") or slug(str(old.get("name", "")))) == column.id]
         if places:
             array[places[0]] = table

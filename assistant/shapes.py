@@ -9,6 +9,7 @@ from assistant.document import (
     Assignment,
     Cell,
     Cite,
+    Column,
     Document,
     Node,
     Problem,
@@ -44,9 +45,18 @@ def statement_json(statement: Statement) -> Json:
 
 
 def cell_json(cell: Cell) -> Json:
-    """A cell of a table."""
+    """A cell of a table; `number` stands only where the cell has one that sorts."""
     value = list(cell.value) if isinstance(cell.value, tuple) else cell.value
-    return {"value": value, "raw": cell.raw, "status": cell.status, "by": cell.by, "cites": cites_json(cell.cites)}
+    shape: Json = {"value": value, "raw": cell.raw, "status": cell.status, "by": cell.by, "cites": cites_json(cell.cites)}
+    number = cell.number
+    return shape | ({"number": {"value": number.value, "unit": number.unit or None, "of": number.of or None}} if number else {})
+
+
+def _column_json(column: Column) -> Json:
+    """A column; `definitions` stand only where its words have any."""
+    shape: Json = {"id": column.id, "name": column.name, "question": column.question, "type": column.type}
+    shape |= {"unit": column.unit or None, "vocabulary": list(column.vocabulary) or None}
+    return shape | ({"definitions": dict(column.words)} if column.definitions else {})
 
 
 def summary_json(summary: Summary) -> Json:
@@ -112,23 +122,15 @@ def _coverage(document: Document) -> list[Json]:
 
 
 def _table(document: Document) -> Json:
-    return {
+    """A table; `groups` stand only where its rows are grouped."""
+    shape: Json = {
         "name": document.name,
-        "columns": [
-            {
-                "id": column.id,
-                "name": column.name,
-                "question": column.question,
-                "type": column.type,
-                "unit": column.unit or None,
-                "vocabulary": list(column.vocabulary) or None,
-            }
-            for column in document.columns
-        ],
+        "columns": [_column_json(column) for column in document.columns],
         "rows": [{"key": row.key, "cells": {name: cell_json(cell) for name, cell in row.cells.items()}} for row in document.rows],
         "coverage": _coverage(document),
         "report": report_json(document.report),
     }
+    return shape | ({"groups": [{"group": group.heading, "keys": list(group.keys)} for group in document.groups]} if document.groups else {})
 
 
 def _node(node: Node) -> Json:

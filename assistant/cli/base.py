@@ -48,7 +48,7 @@ MODULES = {
     "ask": "tasks",
     "chat": "chat",
     "summarize": "summaries",
-    "table": "tasks",
+    "table": "tables",
     "taxonomy": "tasks",
     "draft": "tasks",
     "check": "checks",

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from assistant.cli.base import note
-from assistant.document import Column, Document
+from assistant.document import Document
 from assistant.export.reading import changed_cells, moved_papers
-from assistant.files import read_tree, with_filed, write_kept
+from assistant.files import read_columns, read_tree, with_filed, write_kept
+from assistant.tables import ByHand, read_decisions, with_cell
 from assistant.tasks.desk import with_sources
 from store.library import Library
 from store.paper import Paper
@@ -20,14 +21,23 @@ from_option = click.option(
 )  # fmt: skip
 
 
-def edited_table(library: Library, name: str, columns: Sequence[Column], papers: Sequence[Paper], file: Path) -> Document:
-    """The table with the cells that the file changes; what could not be taken stands in its report as failed."""
+def edited_table(library: Library, name: str, path: Path, papers: Sequence[Paper], file: Path) -> Document:
+    """The table with the cells that the file changes, which its own file says from now on; what could not be taken is reported as failed."""
     from assistant.tasks import table
 
-    found = changed_cells(file, with_sources(library, table.document(library, name, columns, papers)), _present(papers))
-    table.keep_cells(library, name, columns, found.cells)
-    note(f"{len(found.cells)} cells are yours now, as {file} has them")
-    return _with_odd(with_sources(library, table.document(library, name, columns, papers)), found.odd)
+    columns = read_columns(path)
+
+    def now() -> Document:
+        return with_sources(library, table.document(library, name, columns, papers, decisions=read_decisions(library.folder, name)))
+
+    found = changed_cells(file, now(), _present(papers))
+    text = path.read_text("utf-8")
+    for (key, column), cell in found.cells.items():
+        text = with_cell(text, ByHand(key, column, cell.value, cell.status))
+    if found.cells:
+        write_kept(path, text)
+    note(f"{len(found.cells)} cells are yours now, as {file} has them; {path} says so")
+    return _with_odd(now(), found.odd)
 
 
 def edited_tree(library: Library, name: str, path: Path, papers: Sequence[Paper], file: Path) -> Document:

@@ -52,9 +52,10 @@ def stored_document(library: Library, kind: str, name: str) -> Document:
     if not path.exists():
         raise UsageError(f"there is no {kind} {name!r}; `carrel {kind} {name}` makes one ({path} is missing)")
     if kind == "table":
+        from assistant.tables import read_decisions
         from assistant.tasks import table
 
-        return table.document(library, name, read_columns(path), library.considered())
+        return table.document(library, name, read_columns(path), library.considered(), decisions=read_decisions(library.folder, name))
     if kind == "taxonomy":
         from assistant.tasks import taxonomy
 

@@ -1,7 +1,6 @@
-"""Commands that ask a model: ask, table, taxonomy, draft."""
+"""Commands that ask a model: ask, taxonomy, draft."""
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from assistant import stored
-from assistant.cli.base import Context, note, print_json, print_table, progress
-from assistant.cli.edited import edited_table, edited_tree, from_option
+from assistant.cli.base import Context, note, print_json, progress
+from assistant.cli.edited import edited_tree, from_option
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
     LONG_REPLY,
@@ -29,21 +28,18 @@ from assistant.cli.model import (
     say_report,
     show_options,
 )
-from assistant.document import Column, Document
+from assistant.document import Document
 from assistant.errors import NoModel, UsageError
-from assistant.export.markdown import sentence, shown
-from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, tree_toml, with_columns, write_kept
+from assistant.export.markdown import sentence
+from assistant.files import plan_file, read_tree, taxonomy_file, tree_toml, write_kept
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
 from assistant.tasks.desk import with_sources
-from store.keys import slug
 from store.library import Library
 
 if TYPE_CHECKING:
     from assistant.tasks.draft import Plan
-
-COLUMN = re.compile(r"(?P<name>[^:=?]+?)\s*(?:\((?P<type>[a-z/]+)\))?\s*[:=]\s*(?P<question>.+)")
 
 
 @click.command()
@@ -141,91 +137,15 @@ def _shows_evidence(context: Context, inquiry: ask_task.Inquiry, *, as_json: boo
     return bool(papers) or bool(library.catalog.count() and ask_task.foreign_language(library, inquiry.question))
 
 
-@click.command()
-@click.argument("name")
-@click.option("--columns", "columns_from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A TOML file of columns.")
-@click.option("--column", "given", multiple=True, help="A column: 'Name: question', or 'Name (number): question'.")
-@from_option
-@show_options
-@scope_options
-@model_options
-@formats_option
-@output_option
-@click.pass_obj
-def table(
-    context: Context,
-    /,
-    name: str,
-    columns_from: Path | None,
-    given: tuple[str, ...],
-    edited: Path | None,
-    show: bool,
-    run: bool,
-    as_json: bool,
-    formats: tuple[str, ...],
-    output: Path | None,
-    **options: object,
-) -> None:
-    """Makes the table NAME, or brings it up to date: papers by columns, each cell with the sentence it rests on.
-
-    Columns stand in tables/NAME.toml; an edited question refills that column alone.
-    """
-    from assistant.tasks import table as task
-
-    wanted, scope = asking(options), scope_of(context, options)
-    columns = _columns(context, name, columns_from, given)
-    if edited:
-        library = context.library(keywords_only=True)
-        document = edited_table(library, name, columns, library.considered(scope), edited)
-    elif show or (as_json and not run):
-        library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, columns, library.considered(scope)))
-    else:
-        with desk(context, wanted, keywords_only=True) as at, progress("reading papers") as bar:
-            papers = at.library.considered(scope)
-            waiting = [paper for paper in papers if task.missing_columns(at.library, name, columns, paper)]
-            say_price(at, wanted, waiting, each=40 * len(columns))
-            document = task.fill(at, name, columns, papers, bar)
-    _finish(context, document, as_json=as_json, formats=formats, output=output)
-
-
-def _columns(context: Context, name: str, columns_from: Path | None, given: tuple[str, ...]) -> tuple[Column, ...]:
-    """The columns of the table's file, after those given were written to it."""
-    path = table_file(context.folder, name)
-    source = columns_from or (path if path.exists() else None)
-    text = source.read_text("utf-8") if source else ""
-    if given:
-        text = with_columns(text, [_column(words) for words in given])
-    if not text:
-        raise UsageError(f"the table {name!r} has no columns yet: give --columns FILE, or --column 'Name: question' for each")
-    if columns_from:
-        read_columns(columns_from)
-    if columns_from or given:
-        write_kept(path, text)
-    return read_columns(path)
-
-
-def _column(words: str) -> Column:
-    found = COLUMN.fullmatch(words.strip())
-    if found is None:
-        raise UsageError(f"--column {words!r}: write 'Name: question', or 'Name (number): question'")
-    return Column(slug(found["name"]), found["name"].strip(), found["question"].strip(), found["type"] or "text")
-
-
 def _finish(context: Context, document: Document, *, as_json: bool, formats: tuple[str, ...], output: Path | None) -> None:
     if as_json:
         print_json(document_json(document))
     else:
-        {"table": _print_table, "taxonomy": _print_tree, "draft": _print_draft}[document.task](document)
+        {"taxonomy": _print_tree, "draft": _print_draft}[document.task](document)
     if not as_json or document.report.model_calls:
         say_report(document)
     exported(context, document, formats, output)
     ended(document)
-
-
-def _print_table(document: Document) -> None:
-    rows = [[row.key, *(shown(row.cells.get(column.id)) for column in document.columns)] for row in document.rows]
-    print_table({"key": "whole"} | dict.fromkeys([column.name for column in document.columns], ""), rows)
 
 
 def _print_tree(document: Document) -> None:

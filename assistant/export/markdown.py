@@ -99,13 +99,18 @@ def _sources(document: Document) -> list[str]:
 
 def _table(document: Document) -> list[str]:
     head = ["paper", *(markdown(column.name) for column in document.columns)]
-    rows = [
-        [
+    by_key = {
+        row.key: [
             f"{markdown(names.byline(document.sources[row.key]))} [@{row.key}]" if row.key in document.sources else f"@{row.key}",
             *(_cell(row.cells.get(column.id)) for column in document.columns),
         ]
         for row in document.rows
-    ]
+    }
+    rows = list(by_key.values())
+    if document.groups:
+        rows = [line for group in document.groups for line in ([f"**{markdown(group.heading)}**", *[""] * len(document.columns)], *(by_key[key] for key in group.keys))]
+    if document.transposed:
+        head, *rows = [list(line) for line in zip(head, *rows, strict=True)]
     lines = [f"# {markdown(document.name)}", "", *_warning(document), *_grid(head, rows), "", LEGEND, "", "## Columns", ""]
     lines += [f"- **{markdown(column.name)}**: {markdown(column.question)}" for column in document.columns]
     lines += ["", "## Sentences behind it", ""]
@@ -129,11 +134,16 @@ def shown(cell: Cell | None) -> str:
         return ABSENT.get(cell.status, "?")
     if isinstance(cell.value, bool):
         return "yes" if cell.value else "no"
-    return plain("; ".join(cell.value)) if isinstance(cell.value, tuple) else plain(cell.raw or str(cell.value))
+    if isinstance(cell.value, tuple):
+        return plain("; ".join(cell.value))
+    if isinstance(cell.value, float) and cell.number:
+        return plain(f"{cell.number.value:g}{'' if cell.number.unit in {'', '%'} else ' '}{cell.number.unit}")
+    return plain(cell.value if isinstance(cell.value, str) else cell.raw or str(cell.value))
 
 
 def _cell(cell: Cell | None) -> str:
-    return markdown(shown(cell)) + _marks(cell.marks if cell else ())
+    by_hand = " *(by hand)*" if cell and cell.by == "person" else ""
+    return markdown(shown(cell)) + by_hand + _marks(cell.marks if cell else ())
 
 
 def _marks(marks: Sequence[str]) -> str:
