@@ -169,7 +169,7 @@ def tree_toml(
     facet: str,
     nodes: Sequence[Node],
     filed: Mapping[str, Sequence[Filing]] | None = None,
-    given: bool = False,  # noqa: FBT001, FBT002  the parts of a Tree, in its order
+    given: bool = False,
     merged: Mapping[str, str] | None = None,
     bounds: Bounds | None = None,
 ) -> str:

@@ -44,7 +44,7 @@ class Tree:
     filed: Mapping[str, tuple[Filing, ...]] = field(default_factory=dict)
     given: bool = False
     merged: Mapping[str, str] = field(default_factory=dict)
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
 
     @property
     def facets(self) -> tuple[str, ...]:

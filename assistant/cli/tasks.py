@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from assistant.cli.model import (
 from assistant.document import Column, Document
 from assistant.errors import NoModel, UsageError
 from assistant.export.markdown import sentence, shown
-from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, tree_toml, with_columns, write_kept
+from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, with_columns, write_kept
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
@@ -252,58 +251,6 @@ def _print_draft(document: Document) -> None:
 
 @click.command()
 @click.argument("name")
-@click.option("--facet", help="What the tree divides the papers by, e.g. 'where the reward comes from'.")
-@show_options
-@scope_options
-@model_options
-@formats_option
-@output_option
-@click.pass_obj
-def taxonomy(
-    context: Context,
-    /,
-    name: str,
-    facet: str | None,
-    show: bool,
-    run: bool,
-    as_json: bool,
-    formats: tuple[str, ...],
-    output: Path | None,
-    **options: object,
-) -> None:
-    """Grows the tree NAME by a facet and files every paper; where the tree is there, only files what is not filed.
-
-    The tree stands in taxonomies/NAME.toml, and is yours to edit.
-    """
-    from assistant.tasks import taxonomy as task
-
-    wanted, scope = asking(options), scope_of(context, options)
-    path = taxonomy_file(context.folder, name)
-    if not path.exists() and (show or not facet or (as_json and not run)):
-        raise UsageError(f"there is no tree {name!r} yet: give --facet 'what it divides the papers by' to grow one")
-    if show or (as_json and not run):
-        library = context.library(keywords_only=True)
-        tree = task.Tree(*read_tree(path))
-        document = with_sources(library, task.document(library, name, tree, library.considered(scope)))
-    else:
-        with desk(context, wanted, keywords_only=True) as at, progress("filing papers") as bar:
-            papers = at.library.considered(scope)
-            say_price(at, wanted, papers, each=60, more=0 if path.exists() else 1)
-            if path.exists():
-                document = task.file_papers(at, name, task.Tree(*read_tree(path)), papers, bar)
-            else:
-                grown = task.grow(at, name, facet or "", papers)
-                document = task.file_papers(at, name, grown, papers, bar)
-                tree = task.without_empty(grown, document)
-                task.move_findings(at.library, name, grown, tree)
-                document = replace(document, nodes=tree.nodes)
-                write_kept(path, tree_toml(tree.facet, tree.nodes))
-                note(f"the tree is in {path}, yours to edit")
-    _finish(context, document, as_json=as_json, formats=formats, output=output)
-
-
-@click.command()
-@click.argument("name")
 @click.option("--topic", default="", help="What the section is about; otherwise NAME.")
 @click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 20), help="About how many.")
 @click.option("--taxonomy", "tree_name", help="Plan along this tree.")
@@ -335,6 +282,7 @@ def draft(
     """
     from assistant.tasks import draft as task
     from assistant.tasks import taxonomy as trees
+    from assistant.tree import Tree
 
     wanted, scope = asking(options), scope_of(context, options)
     path = plan_file(context.folder, name)
@@ -352,7 +300,7 @@ def draft(
             characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (1 + paragraphs)
             confirm_price(at.gateway, wanted, 1 + paragraphs, characters, LONG_REPLY + 400 * paragraphs)
             tree_path = taxonomy_file(context.folder, tree_name) if tree_name else None
-            tree = trees.document(at.library, tree_name or "", trees.Tree(*read_tree(tree_path)), papers) if tree_path else None
+            tree = trees.document(at.library, tree_name or "", Tree(*read_tree(tree_path)), papers) if tree_path else None
             made = task.plan(at, name, topic or name, papers, paragraphs, tree)
             write_kept(path, plan_markdown(name, made.paragraphs, made.left_out))
             note(f"the plan is in {path}, yours to edit")

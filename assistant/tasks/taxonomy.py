@@ -6,7 +6,7 @@ many papers stands in `growing`; the method in docs/taxonomies.md.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -84,16 +84,16 @@ class Marks(dict[str, str]):
         super().__init__((node.id, tree.mark(node.id)) for node in tree.nodes)
 
 
-def grow(desk: Desk, name: str, facet: str, papers: Sequence[Paper]) -> Tree:
-    """A tree proposed from the papers, all shown at once; raises ReplyUnusable when no usable one came."""
+def grow(desk: Desk, name: str, facet: str, papers: Sequence[Paper], taken: Collection[str] = (), step: str = "") -> Tree:
+    """A tree proposed from the papers, all shown at once; raises ReplyUnusable when no usable one came. `taken` are ids of others."""
     evidence = gathered(desk.library, papers)
     request = desk.request(
-        "taxonomy/propose", label_for(TASK, "propose", slug(name)), TreeReply, papers=evidence.papers, facet=facet, widest=WIDEST
+        "taxonomy/propose", label_for(TASK, "propose", f"{slug(name)}{step and '-'}{step}"), TreeReply, papers=evidence.papers, facet=facet, widest=WIDEST
     )
     parsed = desk.structured(request, TreeReply, _tree_faults)
     if parsed.problems:
         raise ReplyUnusable(f"{name}: the proposed tree still has faults: {'; '.join(parsed.problems[:3])}; run it with --again")
-    return Tree(facet, _nodes(parsed.value, facet))
+    return Tree(facet, _nodes(parsed.value, facet, taken))
 
 
 def file_papers(
@@ -272,11 +272,11 @@ def _tree_faults(reply: TreeReply) -> list[str]:
     return said + [problem.reason for node in every for problem in free_form(f"{node.label} {node.definition}")]
 
 
-def _nodes(reply: TreeReply, facet: str) -> tuple[Node, ...]:
+def _nodes(reply: TreeReply, facet: str, taken: Collection[str]) -> tuple[Node, ...]:
     nodes: list[Node] = []
 
     def added(leaf: Leaf, parent: str) -> str:
-        name = free_id(leaf.label, {node.id for node in nodes})
+        name = free_id(leaf.label, {*taken, *(node.id for node in nodes)})
         nodes.append(Node(name, leaf.label.strip(), leaf.definition.strip(), parent, facet))
         return name
 
