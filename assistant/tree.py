@@ -63,9 +63,9 @@ class Tree:
         return self.nodes if self.given else self.leaves
 
     @property
-    def digest(self) -> str:
-        """Changes when there is another choice of places, as for a paper that fitted none; not when a label does."""
-        return _digest(f"{node.id}|{self.mark(node.id)}" for node in self.places)
+    def offer(self) -> str:
+        """The places that a paper can be offered, in short: what fitted none of them is asked about when there is another."""
+        return " ".join(sorted(_digest([node.id, node.definition])[:8] for node in self.places))
 
     @property
     def ordered(self) -> tuple[tuple[int, Node], ...]:
@@ -120,12 +120,13 @@ def tree_problems(tree: Tree, assignments: Iterable[Assignment]) -> list[Problem
         twin = next((other for other in others if is_alike(other.label, node.label)), None)
         others.append(node)
         said = [f"its label is much like that of {twin.id!r} beside it"] if twin else []
-        said += [] if node.definition.strip() else ["it has no definition, so papers are filed by its label alone"]
         if not tree.given:
             count = sum(held[one] for one in tree.below([node.id]))
             said += ["no paper is filed there"] if not count else []
             said += [f"it stands at level {depth}, below the {tree.bounds.depth} asked for"] if depth > tree.bounds.depth else []
         found += [Problem(node.label, TREE_RULE, reason) for reason in said]
+    bare = [node.label for _, node in tree.ordered if not node.definition.strip()]
+    found += [Problem(", ".join(bare), TREE_RULE, "no definition, so papers are filed by the label alone")] if bare else []
     if not tree.given:
         wide = [(parent, len(some)) for (_, parent), some in siblings.items() if len(some) > tree.bounds.width]
         found += [Problem(parent or "the first level", TREE_RULE, f"{count} nodes, more than {tree.bounds.width}") for parent, count in wide]

@@ -223,6 +223,7 @@ class Edit:
     def __init__(self, tree: Tree, document: "TOMLDocument") -> None:
         self.tree = tree
         self.document = document
+        self.added: list[Node] = []
         self.gone: set[tuple[str, int]] = set()
         """What is taken out when all is done: (`node` or `filed`, position)."""
 
@@ -235,7 +236,8 @@ class Edit:
 
     def node(self, said: str) -> Node:
         """The node of an id or a label that only one has; raises UsageError."""
-        found = [node for node in self.tree.nodes if node.id == said] or [node for node in self.tree.nodes if node.label == said]
+        nodes = (*self.tree.nodes, *self.added)
+        found = [node for node in nodes if node.id == said] or [node for node in nodes if node.label == said]
         heir = self.tree.node(said)
         if not found and heir:
             raise UsageError(f"there is no node {said!r} any more: it is part of {heir.id!r} now")
@@ -303,7 +305,7 @@ class Edit:
             table.pop("parent", None)
             self._no_twin(node.label, "", node.facet, besides=node.id)
             return node
-        parent = self.node(under)
+        parent = self.free(under)
         if parent.id in self.tree.below([node.id]):
             raise UsageError(f"{node.id!r} cannot stand under {parent.id!r}, which is {'itself' if parent.id == node.id else 'below it'}")
         self._no_twin(node.label, parent.id, node.facet, besides=node.id)
@@ -314,13 +316,14 @@ class Edit:
         """A new node, last among its siblings."""
         if not label.strip():
             raise UsageError("a node needs a label")
-        parent = self.node(under) if under else None
+        parent = self.free(under) if under else None
         facet = parent.facet if parent else facet or self.tree.facet
         self._no_twin(label, parent.id if parent else "", facet)
         array = _array(self.document, "node")
         taken = {node.id for node in self.tree.nodes} | {str(table.get("id", "")) for table in array} | set(self.tree.merged)
         node = Node(free_id(label, taken), label.strip(), definition.strip(), parent.id if parent else "", facet)
         array.append(node_table(node, str(self.document.get("facet", ""))))
+        self.added.append(node)
         return node
 
     def remove(self, said: str, *, below: bool = False) -> Node:
@@ -368,7 +371,7 @@ class Edit:
         return _array(self.document, "filed") if "filed" in self.document else []
 
     def _no_twin(self, label: str, parent: str, facet: str, besides: str = "") -> None:
-        twin = [node for node in self.tree.nodes if (node.label, node.parent, node.facet) == (label.strip(), parent, facet) and node.id != besides]
+        twin = [node for node in (*self.tree.nodes, *self.added) if (node.label, node.parent, node.facet) == (label.strip(), parent, facet) and node.id != besides]
         if twin:
             raise UsageError(f"{twin[0].id!r} is called {label!r} and stands at the same place; two siblings need two labels")
 

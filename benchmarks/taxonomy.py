@@ -40,7 +40,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def prepare(gold: Path, folder: Path) -> None:
-    """Writes `papers.json` (CSL-JSON, shuffled, under keys that tell nothing) and `tree.md`, the human tree."""
+    """Writes `papers.json` (CSL-JSON, shuffled, under keys that tell nothing) and `tree.txt`, the human tree as a list."""
     folder.mkdir(parents=True, exist_ok=True)
     papers = sorted(lines(gold / "papers.jsonl"), key=lambda one: key_for(str(one["id"])))
     records = [{"id": key_for(str(one["id"])), "type": "article", "title": one["title"], "abstract": one["abstract"]} for one in papers]

@@ -223,13 +223,17 @@ def _print_table(document: Document) -> None:
 
 def _print_tree(document: Document) -> None:
     from rich.console import Console
-    from rich.tree import Tree
+    from rich.tree import Tree as Branch
 
-    root = Tree(document.name, guide_style="dim")
-    branches = {"": root}
-    for node in document.nodes:
+    from assistant.tree import Tree
+
+    root = Branch(document.name, guide_style="dim")
+    tree = Tree(document.name, document.nodes)
+    facets = {facet: root.add(facet, style="bold", highlight=False) if len(tree.facets) > 1 else root for facet in tree.facets}
+    branches: dict[str, Branch] = {}
+    for _, node in tree.ordered:
         keys = [one.key for one in document.assignments if one.node == node.id]
-        branches[node.id] = branches.get(node.parent, root).add(f"{node.label} ({len(keys)})" if keys else node.label, highlight=False)
+        branches[node.id] = branches.get(node.parent, facets[node.facet]).add(f"{node.label} ({len(keys)})" if keys else node.label, highlight=False)
         if keys:
             branches[node.id].add(", ".join(keys), style="cyan", highlight=False)
     if document.unassigned:

@@ -162,7 +162,9 @@ def _take(path: Path, name: str, source: Path, facets: Sequence[str]) -> None:
     if facets:
         raise UsageError("--tree takes your own tree, --facet grows one: give them under two names")
     text = given_tree(source)
-    if path.exists() and path.resolve() != source.resolve():
+    if path.exists() and (path.resolve() == source.resolve() or path.read_text("utf-8") == text):
+        return
+    if path.exists():
         raise UsageError(f"there is a tree {name!r} already ({path}); give another NAME, or edit that one")
     write_kept(path, text)
     note(f"your tree is in {path}; its {len(read_tree(path)[1])} nodes stay as they are")
@@ -259,7 +261,8 @@ def _accept(context: Context, name: str, path: Path) -> None:
 
     edited(path, change)
     beside.unlink()
-    note(f"taken: {', '.join(repr(node.label) for node in nodes)}; `carrel taxonomy {name}` files the papers that wait")
+    note(f"taken: {', '.join(repr(node.label) for node in nodes)}; `carrel taxonomy {name} undo` takes that back")
+    _say_waiting(context, name, path)
 
 
 def _edit(context: Context, name: str, path: Path, edit: Sequence[str], extras: Extras) -> None:

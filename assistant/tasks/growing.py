@@ -21,7 +21,7 @@ from assistant.files import free_id
 from assistant.grounding import free_form
 from assistant.tasks import summarize
 from assistant.tasks.desk import PACK, Desk, label_for
-from assistant.tasks.taxonomy import TASK, Leaf, document, file_papers, grow, move_findings, without_empty
+from assistant.tasks.taxonomy import TASK, Leaf, document, file_waiting, grow, move_findings, without_empty
 from assistant.tree import Bounds, Tree, is_alike
 from assistant.visible import visible
 from store.keys import slug
@@ -105,7 +105,7 @@ def grown(desk: Desk, name: str, facet: str, papers: Sequence[Paper], have: Tree
     taken = frozenset(node.id for node in have.nodes) | frozenset(have.merged)
     if len(papers) <= WHOLE and have.bounds == Bounds():
         tree = grow(desk, name, facet, papers, taken, step)
-        made = file_papers(desk, name, tree, papers, on_done, step=step)
+        made = _filed(desk, name, tree, papers, on_done, step=step)
     else:
         tree = _proposed(desk, name, facet, papers, have.bounds, taken)
         tree, made = _adjusted(desk, name, tree, papers, on_done, taken, step)
@@ -270,13 +270,13 @@ def _adjusted(
     filed among the rest.
     """
     left = _allowed(len(papers)) - -(-min(len(papers), SAMPLE) // BATCH) - -(-len(papers) // PACK)
-    made = file_papers(desk, name, tree, papers, on_done, step=step)
+    made = _filed(desk, name, tree, papers, on_done, step=step)
     out = len(made.unassigned) - len(made.report.failed)
     if out >= max(tree.bounds.smallest, UNPLACED * len(papers)) and 1 + -(-out // PACK) <= left:
         left -= 1 + -(-out // PACK)
         if more := [one.node for one in beside(desk, name, tree, made, papers, ids, f"more{step and '-'}{step}") if not _too_wide(tree, one.node)]:
             tree = replace(tree, nodes=(*tree.nodes, *more))
-            made = file_papers(desk, name, tree, papers, on_done, step=f"more{step and '-'}{step}")
+            made = _filed(desk, name, tree, papers, on_done, step=f"more{step and '-'}{step}")
     by_key = {paper.key: paper for paper in papers}
     for node, count in _counts(tree, made).most_common():
         cost = 1 + -(-count // PACK)
@@ -288,13 +288,19 @@ def _adjusted(
         if parted:
             tree, among = parted
             left -= cost - 1
-            made = file_papers(desk, name, tree, papers, on_done, among, f"in-{node}")
+            made = _filed(desk, name, tree, papers, on_done, among, f"in-{node}")
     thin = {node for node, count in _counts(tree, made).items() if count < tree.bounds.smallest}
     lost = sum(count for node, count in _counts(tree, made).items() if node in thin)
     if lost and len(tree.leaves) - len(thin) >= 2 and -(-lost // PACK) <= left:
         tree = without_lone(without_empty(replace(tree, nodes=tuple(node for node in tree.nodes if node.id not in thin)), made))
-        made = file_papers(desk, name, tree, papers, on_done, step=f"rest{step and '-'}{step}")
+        made = _filed(desk, name, tree, papers, on_done, step=f"rest{step and '-'}{step}")
     return tree, made
+
+
+def _filed(
+    desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_done: Callable[[int, int], None], among: Tree | None = None, step: str = ""
+) -> Document:
+    return document(desk.library, name, tree, papers, file_waiting(desk, name, tree, papers, on_done, among, step))
 
 
 def without_lone(tree: Tree) -> Tree:
@@ -379,6 +385,7 @@ def _parts_faults(reply: PartsReply, bounds: Bounds) -> list[str]:
 def _new_faults(reply: NewNodesReply, tree: Tree, shown: int) -> list[str]:
     ids = {node.id for node in tree.nodes}
     said = [f"{node.parent!r} is no node's id" for node in reply.nodes if node.parent and node.parent not in ids]
+    said += [f"{node.id!r} is locked and takes no children" for node in tree.nodes if node.locked and node.id in {one.parent for one in reply.nodes}]
     said += [f"paper {number} was not shown" for node in reply.nodes for number in node.papers if not 1 <= number <= shown]
     said += [f"{node.label!r} would hold no paper" for node in reply.nodes if not node.papers]
     return said + _label_faults([*tree.nodes, *reply.nodes])

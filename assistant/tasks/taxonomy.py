@@ -96,10 +96,15 @@ def grow(desk: Desk, name: str, facet: str, papers: Sequence[Paper], taken: Coll
     return Tree(facet, _nodes(parsed.value, facet, taken))
 
 
-def file_papers(
+def file_papers(desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
+    """Every paper of the scope filed or unassigned, by each facet; only those that wait are asked about."""
+    return desk.finished(document(desk.library, name, tree, papers, file_waiting(desk, name, tree, papers, on_done)))
+
+
+def file_waiting(
     desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_done: Callable[[int, int], None], among: Tree | None = None, step: str = ""
-) -> Document:
-    """Every paper of the scope filed or unassigned, by each facet; only those that wait are asked about.
+) -> list[str]:
+    """Files the papers that wait; what failed, by key.
 
     `among` offers only the places of a part of the tree, `step` tells such calls apart in the recordings.
     """
@@ -114,13 +119,13 @@ def file_papers(
                 lambda evidence, reply, offered=offered: _kept(desk, name, offered, evidence, reply),  # type: ignore[misc]
                 on_done,
             )
-    return desk.finished(document(desk.library, name, tree, papers, failed))
+    return failed
 
 
 def waiting(library: Library, name: str, tree: Tree, papers: Sequence[Paper]) -> list[Paper]:
     """The papers that a run would ask about, in the tree of one facet."""
-    have, marks, digest = _stored(library, name, tree), Marks(tree), tree.digest
-    return [paper for paper in papers if not by_hand(tree, paper) and standing(tree, marks, digest, have.get(paper.number), paper.key).is_waiting]
+    have, marks, offer = _stored(library, name, tree), Marks(tree), frozenset(tree.offer.split())
+    return [paper for paper in papers if not by_hand(tree, paper) and standing(tree, marks, offer, have.get(paper.number), paper.key).is_waiting]
 
 
 def by_hand(tree: Tree, paper: Paper) -> tuple[Filing, ...]:
@@ -128,7 +133,7 @@ def by_hand(tree: Tree, paper: Paper) -> tuple[Filing, ...]:
     return next((tree.filed[key] for key in (paper.key, *paper.aliases) if key in tree.filed), ())
 
 
-def standing(tree: Tree, marks: Marks, digest: str, data: str | None, key: str) -> Standing:
+def standing(tree: Tree, marks: Marks, offer: frozenset[str], data: str | None, key: str) -> Standing:
     """Where a paper stands by what is stored of it.
 
     A place holds while its node is there with the same definition and children; a merged node's papers are its heir's. A
@@ -140,7 +145,7 @@ def standing(tree: Tree, marks: Marks, digest: str, data: str | None, key: str) 
     placed = stored.assignments(data)
     blocked = tuple(Problem(f"{key}: {one.node}", *one.confidence.split(": ", 1)) for one in placed if one.confidence.startswith("R"))
     if placed[0].node == NOWHERE:
-        return Standing(reason=placed[0].confidence, is_waiting=placed[0].under != digest, blocked=blocked)
+        return Standing(reason=placed[0].confidence, is_waiting=not offer <= set(placed[0].under.split()), blocked=blocked)
     found: dict[str, Assignment] = {}
     is_stale = False
     for one in placed:
@@ -167,7 +172,7 @@ def move_findings(library: Library, name: str, old: Tree, new: Tree) -> None:
     marks = Marks(new)
     with library.catalog.writing():
         for number, data in _stored(library, name, old).items():
-            placed = [replace(one, under=new.digest if one.node == NOWHERE else marks.get(one.node, one.under)) for one in stored.assignments(data)]
+            placed = [replace(one, under=new.offer if one.node == NOWHERE else marks.get(one.node, one.under)) for one in stored.assignments(data)]
             library.catalog.keep_finding(TASK, slug(name), _item(old), number, stored.dump(placed))
 
 
@@ -187,10 +192,10 @@ def document(library: Library, name: str, tree: Tree, papers: Sequence[Paper], f
     facets = tree.facets
     for facet in facets:
         part = tree.of(facet)
-        have, marks, digest = _stored(library, name, part), Marks(part), part.digest
+        have, marks, offer = _stored(library, name, part), Marks(part), frozenset(part.offer.split())
         for paper in ordered:
             hand = by_hand(part, paper)
-            stands = _by_person(library, paper, hand) if hand else standing(part, marks, digest, have.get(paper.number), paper.key)
+            stands = _by_person(library, paper, hand) if hand else standing(part, marks, offer, have.get(paper.number), paper.key)
             assignments += stands.places
             blocked += stands.blocked
             if not stands.places:
@@ -334,7 +339,7 @@ def _kept(desk: Desk, name: str, tree: Tree, evidence: Evidence, outcome: Parsed
 def _assignments(key: str, place: PlaceReply, tree: Tree, evidence: Evidence) -> list[Assignment]:
     faults = _faults(place, tree, evidence)
     if faults or place.node == NOWHERE:
-        return [Assignment(key, NOWHERE, confidence=f"R2: {faults[0]}" if faults else place.reason.strip(), under=tree.digest)]
+        return [Assignment(key, NOWHERE, confidence=f"R2: {faults[0]}" if faults else place.reason.strip(), under=tree.offer)]
     cites = cites_of(label_list(place.sentences), evidence)
     nodes = list(dict.fromkeys(node for node in (place.node, *place.also) if node != NOWHERE))
     return [Assignment(key, node, rank, "model", place.confidence, cites, under=tree.mark(node)) for rank, node in enumerate(nodes, 1)]
