@@ -206,7 +206,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a taxonomy; `parent` is another node's id, or nothing at the top."""
+    """A node of a taxonomy; `parent` is another node's id, or nothing at the top; `example` is the key of a typical paper."""
 
     id: str
     label: str
@@ -214,11 +214,15 @@ class Node:
     parent: str = ""
     facet: str = ""
     locked: bool = False
+    example: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A paper filed under a node: rank 1 is its place, 2 and up are secondary ones."""
+    """A paper filed under a node: rank 1 is its place, 2 and up are secondary ones.
+
+    `under` is what the node was when the paper was filed, in short: where it changed since, the paper is filed anew.
+    """
 
     key: str
     node: str
@@ -227,6 +231,7 @@ class Assignment:
     confidence: str = ""
     cites: tuple[Cite, ...] = ()
     exchange: str = ""
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,11 +161,6 @@ def carried(library: Library, cite: Cite) -> Cite | None:
     return None
 
 
-def sources(library: Library, keys: Iterable[str]) -> dict[str, Source]:
-    """What the library says of the papers that are cited."""
-    return {key: source_of(library.paper(key)) for key in sorted(set(keys))}
-
-
 def source_of(paper: Paper) -> Source:
     """A paper as a bibliography needs it."""
     return Source(

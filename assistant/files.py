@@ -3,13 +3,21 @@
 import os
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assistant.document import Column, Node
 from assistant.errors import OutputError, SettingsError
+from assistant.tree import NOWHERE, Bounds, Filing
 from store.keys import slug
+from store.normalize import folded
+
+if TYPE_CHECKING:
+    from tomlkit.items import Table
 
 KEPT = 20
 TYPES = ("text", "category", "number", "yes/no", "list")
@@ -141,55 +149,74 @@ def with_columns(text: str, columns: Sequence[Column]) -> str:
     return tomlkit.dumps(document)
 
 
-def read_tree(path: Path) -> tuple[str, tuple[Node, ...], dict[str, str]]:
-    """A tree file: its facet, its nodes, and the papers filed by hand (key → node id)."""
+def read_tree(path: Path) -> tuple[str, tuple[Node, ...], dict[str, tuple[Filing, ...]], bool, dict[str, str], Bounds]:
+    """A tree file: its facet, nodes, papers filed by hand, and the rest of a Tree, in its order; raises SettingsError naming the node at fault.
+
+    A node without an id gets one from its label; a parent may be named by its label where only one node has it.
+    """
     tables = _toml(path)
     facet = str(tables.get("facet", ""))
-    nodes = []
-    for number, fields in enumerate(_tables(path, "node"), 1):
-        where = f"{path}: node {number}"
-        label = _text(fields, "label", where)
-        nodes.append(
-            Node(
-                id=str(fields.get("id") or slug(label)),
-                label=label,
-                definition=str(fields.get("definition", "")),
-                parent=str(fields.get("parent", "")),
-                facet=str(fields.get("facet", facet)),
-                locked=bool(fields.get("locked", False)),
-            )
-        )
+    fields_of = _tables(path, "node")
+    taken = {str(fields["id"]) for fields in fields_of if fields.get("id")}
+    nodes: list[Node] = []
+    for number, fields in enumerate(fields_of, 1):
+        label = _text(fields, "label", f"{path}: node {number}")
+        name = str(fields.get("id") or free_id(label, taken))
+        taken.add(name)
+        words = {part: str(fields.get(part, "")) for part in ("definition", "parent", "example")}
+        nodes.append(Node(name, label, words["definition"], words["parent"], str(fields.get("facet", facet)), bool(fields.get("locked", False)), words["example"]))
+    named = _named(nodes)
+    nodes = [replace(node, parent=named.get(node.parent, node.parent)) for node in nodes]
     _hold_together(path, nodes)
-    filed = {_text(fields, "key", str(path)): _text(fields, "node", str(path)) for fields in _tables(path, "filed")}
-    unknown = sorted(set(filed.values()) - {node.id for node in nodes})
+    filed: dict[str, tuple[Filing, ...]] = {}
+    for fields in _tables(path, "filed"):
+        key, place = _text(fields, "key", f"{path}: [[filed]]"), _text(fields, "node", f"{path}: [[filed]]")
+        sentences = tuple(int(str(one)) for one in _list(fields, "sentences", f"{path}: filed {key}") if str(one).isdigit())
+        filed[key] = (*filed.get(key, ()), Filing(named.get(place, place), sentences, str(fields.get("reason", ""))))
+    unknown = sorted({one.node for places in filed.values() for one in places} - {node.id for node in nodes} - {NOWHERE})
     if unknown:
         raise SettingsError(f"{path}: a paper is filed under {unknown[0]!r}, which is no node's id")
-    return facet, tuple(nodes), filed
+    merged = {str(old): node.id for node, fields in zip(nodes, fields_of, strict=True) for old in _list(fields, "merged", f"{path}: {node.label}")}
+    return facet, tuple(nodes), filed, bool(tables.get("given", False)), merged, _bounds(path, tables)
 
 
-def tree_toml(facet: str, nodes: Sequence[Node], filed: dict[str, str] | None = None) -> str:
-    """A tree as the file that a person edits."""
+def free_id(label: str, taken: Container[str]) -> str:
+    """An id made of a label that no other node has."""
+    wanted = slug(label) if any(sign.isascii() and sign.isalnum() for sign in label) else "-".join(folded(label).split()) or "node"
+    name, number = wanted, 2
+    while name in taken or name == NOWHERE:
+        name, number = f"{wanted}-{number}", number + 1
+    return name
+
+
+def tree_toml(
+    facet: str,
+    nodes: Sequence[Node],
+    filed: Mapping[str, Sequence[Filing]] | None = None,
+    given: bool = False,
+    merged: Mapping[str, str] | None = None,
+    bounds: Bounds | None = None,
+) -> str:
+    """A tree as the file that a person edits; takes the parts of a Tree in its order."""
     import tomlkit
 
     document = tomlkit.document()
     document.add(tomlkit.comment("This tree is yours to edit; a model only files papers under it. [[filed]] key, node: filed by hand."))
     document.add("facet", tomlkit.item(facet))
+    if given:
+        document.add("given", tomlkit.item(value=True))
+    for name, value in zip(Bounds._fields, bounds or (), strict=False):
+        if value != Bounds._field_defaults[name]:
+            document.add(name, tomlkit.item(value))
     array = tomlkit.aot()
     for node in nodes:
-        table = tomlkit.table()
-        table.update({"id": node.id, "label": node.label, "definition": node.definition})
-        if node.parent:
-            table["parent"] = node.parent
-        if node.locked:
-            table["locked"] = True
-        array.append(table)
+        array.append(node_table(node, facet, [old for old, now in (merged or {}).items() if now == node.id]))
     document.add("node", array)
     if filed:
         papers = tomlkit.aot()
-        for key, place in filed.items():
-            table = tomlkit.table()
-            table.update({"key": key, "node": place})
-            papers.append(table)
+        for key, places in filed.items():
+            for place in places:
+                papers.append(filed_table(key, place))
         document.add("filed", papers)
     return tomlkit.dumps(document)
 
@@ -206,6 +233,8 @@ def with_filed(text: str, filed: Mapping[str, str]) -> str:
         document["filed"] = array
     for key, place in filed.items():
         old = [table for table in array if table.get("key") == key]
+        for more in old[1:]:
+            array.remove(more)  # the spreadsheet gives a paper one place
         if old:
             old[0]["node"] = place
         else:
@@ -215,20 +244,60 @@ def with_filed(text: str, filed: Mapping[str, str]) -> str:
     return tomlkit.dumps(document)
 
 
+def node_table(node: Node, facet: str, merged: Sequence[str] = ()) -> "Table":
+    """A node as a table of a tree's file; parts that say nothing are left out."""
+    import tomlkit
+
+    table = tomlkit.table()
+    table.update({"id": node.id, "label": node.label, "definition": node.definition})
+    more: dict[str, object] = {"parent": node.parent, "facet": node.facet if node.facet != facet else "", "locked": node.locked}
+    more |= {"example": node.example, "merged": list(merged)}
+    table.update({name: value for name, value in more.items() if value})
+    return table
+
+
+def filed_table(key: str, place: Filing) -> "Table":
+    """A paper filed by hand as a table of a tree's file."""
+    import tomlkit
+
+    table = tomlkit.table()
+    table.update({"key": key, "node": place.node})
+    table.update({name: value for name, value in {"sentences": list(place.sentences), "reason": place.reason}.items() if value})
+    return table
+
+
+def _named(nodes: Sequence[Node]) -> dict[str, str]:
+    """The ids of the nodes by label, where only one has that label and no id is spelled so."""
+    labels = Counter(node.label for node in nodes)
+    ids = {node.id for node in nodes}
+    return {node.label: node.id for node in nodes if labels[node.label] == 1 and node.label not in ids}
+
+
+def _bounds(path: Path, tables: dict[str, object]) -> Bounds:
+    given = {name: tables[name] for name in Bounds._fields if name in tables}
+    for name, value in given.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise SettingsError(f"{path}: {name} = {value!r} should be a whole number, at least 1")
+    return Bounds(**given)  # type: ignore[arg-type]  # whole numbers, as was checked
+
+
 def _hold_together(path: Path, nodes: Sequence[Node]) -> None:
-    """A tree has one node an id, and every parent exists and is no descendant of its child."""
-    parents = {node.id: node.parent for node in nodes}
-    if len(parents) < len(nodes):
-        raise SettingsError(f"{path}: two nodes have the same id; give each its own")
+    """A tree has one node an id, and every parent exists, is of the same facet, and is no descendant of its child."""
+    by_id = {node.id: node for node in nodes}
+    if len(by_id) < len(nodes):
+        twin = Counter(node.id for node in nodes).most_common(1)[0][0]
+        raise SettingsError(f"{path}: two nodes have the same id, {twin!r}; give each its own")
     for node in nodes:
         seen, at = {node.id}, node.parent
+        if at in by_id and by_id[at].facet != node.facet:
+            raise SettingsError(f"{path}: node {node.id!r} is of another facet than its parent {at!r}; a facet is a tree of its own")
         while at:
-            if at not in parents:
+            if at not in by_id:
                 raise SettingsError(f"{path}: node {node.id!r} has the parent {at!r}, which is no node's id")
             if at in seen:
                 raise SettingsError(f"{path}: node {node.id!r} is its own ancestor")
             seen.add(at)
-            at = parents[at]
+            at = by_id[at].parent
 
 
 def _toml(path: Path) -> dict[str, object]:

@@ -43,6 +43,9 @@ SETTINGS = (
     Setting("lookups.crossref", str, "", "CARREL_LOOKUPS_CROSSREF", "address of Crossref"),
     Setting("lookups.semanticscholar", str, "", "CARREL_LOOKUPS_SEMANTICSCHOLAR", "address of Semantic Scholar; its key is $SEMANTIC_SCHOLAR_API_KEY"),
     Setting("lookups.contact", str, "", "CARREL_LOOKUPS_CONTACT", "an e-mail address that the services may write to; they answer faster then"),
+    Setting("taxonomy.depth", int, 2, "CARREL_TAXONOMY_DEPTH", "levels of a grown tree, at most", 1),
+    Setting("taxonomy.width", int, 7, "CARREL_TAXONOMY_WIDTH", "nodes beside each other in a grown tree, at most", 2),
+    Setting("taxonomy.smallest", int, 2, "CARREL_TAXONOMY_SMALLEST", "papers in a leaf of a grown tree, at least", 1),
     Setting("language", str, "English", "CARREL_LANGUAGE", "the language of answers and drafts"),
 )
 
@@ -67,6 +70,9 @@ class Settings:
     lookups_crossref: str = ""
     lookups_semanticscholar: str = ""
     lookups_contact: str = ""
+    taxonomy_depth: int = 2
+    taxonomy_width: int = 7
+    taxonomy_smallest: int = 2
     language: str = "English"
     origins: dict[str, str] = field(default_factory=dict)
 

@@ -49,7 +49,7 @@ MODULES = {
     "chat": "chat",
     "summarize": "summaries",
     "table": "tables",
-    "taxonomy": "tasks",
+    "taxonomy": "taxonomies",
     "draft": "tasks",
     "check": "checks",
     "trace": "checks",

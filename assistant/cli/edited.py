@@ -12,11 +12,12 @@ from assistant.export.reading import changed_cells, moved_papers
 from assistant.files import read_columns, read_tree, with_filed, write_kept
 from assistant.tables import ByHand, read_decisions, with_cell
 from assistant.tasks.desk import with_sources
+from assistant.tree import Tree
 from store.library import Library
 from store.paper import Paper
 
 from_option = click.option(
-    "--from", "edited", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    "--from", "edited_file", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Read back a CSV or XLSX export that you edited; what you changed is yours. Asks no model.",
 )  # fmt: skip
 
@@ -44,11 +45,11 @@ def edited_tree(library: Library, name: str, path: Path, papers: Sequence[Paper]
     """The tree with the papers filed as the file has them, which its own file says from now on."""
     from assistant.tasks import taxonomy
 
-    found = moved_papers(file, with_sources(library, taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), papers)), _present(papers))
+    found = moved_papers(file, with_sources(library, taxonomy.document(library, name, Tree(*read_tree(path)), papers)), _present(papers))
     if found.nodes:
         write_kept(path, with_filed(path.read_text("utf-8"), found.nodes))
     note(f"{len(found.nodes)} papers are filed by hand now, as {file} has them; {path} says so")
-    return _with_odd(with_sources(library, taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), papers)), found.odd)
+    return _with_odd(with_sources(library, taxonomy.document(library, name, Tree(*read_tree(path)), papers)), found.odd)
 
 
 def _present(papers: Sequence[Paper]) -> Mapping[str, str]:

@@ -58,8 +58,9 @@ def stored_document(library: Library, kind: str, name: str) -> Document:
         return table.document(library, name, read_columns(path), library.considered(), decisions=read_decisions(library.folder, name))
     if kind == "taxonomy":
         from assistant.tasks import taxonomy
+        from assistant.tree import Tree
 
-        return taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), library.considered())
+        return taxonomy.document(library, name, Tree(*read_tree(path)), library.considered())
     from assistant.cli.tasks import _read_plan
     from assistant.tasks import draft
 

@@ -62,7 +62,8 @@ def scope_of(context: Context, filters: dict[str, object]) -> Scope | None:
 def at_node(library: Library, said: str) -> tuple[int, ...]:
     """The papers filed at a node of a tree, or below it: TREE/NODE, the node by its id or label."""
     from assistant.files import read_tree, taxonomy_file
-    from assistant.tasks.taxonomy import Tree, filed_at
+    from assistant.tasks.taxonomy import filed_at
+    from assistant.tree import Tree
 
     name, _, node = said.partition("/")
     path = taxonomy_file(library.folder, name)

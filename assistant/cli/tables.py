@@ -50,6 +50,7 @@ from assistant.tables import (
     without_cell,
 )
 from assistant.tasks.desk import PACK, with_sources
+from assistant.tree import Tree
 from store.keys import slug
 from store.library import Library
 from store.scope import Scope
@@ -163,7 +164,7 @@ def table(
     context: Context,
     /,
     name: str,
-    edited: Path | None,
+    edited_file: Path | None,
     show: bool,
     run: bool,
     as_json: bool,
@@ -189,10 +190,10 @@ def table(
     if given.tidy:
         _tidied(at, wanted)
         show = True
-    if edited:
+    if edited_file:
         library = context.library(keywords_only=True)
         at.columns()
-        document = edited_table(library, name, at.path, library.considered(at.scope), edited)
+        document = edited_table(library, name, at.path, library.considered(at.scope), edited_file)
     elif show or (not run and (as_json or any(look))):
         document = at.stored(context.library(keywords_only=True))
     else:
@@ -410,7 +411,7 @@ def _places(at: At, said: str) -> dict[str, dict[str, tuple[str, ...]]]:
         trees = sorted(one.stem for one in path.parent.glob("*.toml") if not one.stem.endswith(".proposed"))
         raise UsageError(f"there is no tree {name!r}{nearest(name, trees) if trees else '; `carrel taxonomy` makes one'}")
     library = at.context.library(keywords_only=True)
-    made = taxonomy.document(library, name, taxonomy.Tree(*read_tree(path)), library.considered(at.scope))
+    made = taxonomy.document(library, name, Tree(*read_tree(path)), library.considered(at.scope))
     labels = {node.id: node for node in made.nodes}
     paths = {node.id: f"{labels[node.parent].label} / {node.label}" if node.parent in labels else node.label for node in made.nodes}
     placed: dict[str, tuple[str, ...]] = {}

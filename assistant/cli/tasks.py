@@ -1,7 +1,6 @@
 """Commands that ask a model: ask, taxonomy, draft."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,6 @@ import click
 
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, progress
-from assistant.cli.edited import edited_tree, from_option
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
     LONG_REPLY,
@@ -24,14 +22,13 @@ from assistant.cli.model import (
     model_options,
     output_option,
     quoted,
-    say_price,
     say_report,
     show_options,
 )
 from assistant.document import Document
 from assistant.errors import NoModel, UsageError
 from assistant.export.markdown import sentence
-from assistant.files import plan_file, read_tree, taxonomy_file, tree_toml, write_kept
+from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
@@ -150,13 +147,17 @@ def _finish(context: Context, document: Document, *, as_json: bool, formats: tup
 
 def _print_tree(document: Document) -> None:
     from rich.console import Console
-    from rich.tree import Tree
+    from rich.tree import Tree as Branch
 
-    root = Tree(document.name, guide_style="dim")
-    branches = {"": root}
-    for node in document.nodes:
+    from assistant.tree import Tree
+
+    root = Branch(document.name, guide_style="dim")
+    tree = Tree(document.name, document.nodes)
+    facets = {facet: root.add(facet, style="bold", highlight=False) if len(tree.facets) > 1 else root for facet in tree.facets}
+    branches: dict[str, Branch] = {}
+    for _, node in tree.ordered:
         keys = [one.key for one in document.assignments if one.node == node.id]
-        branches[node.id] = branches.get(node.parent, root).add(f"{node.label} ({len(keys)})" if keys else node.label, highlight=False)
+        branches[node.id] = branches.get(node.parent, facets[node.facet]).add(f"{node.label} ({len(keys)})" if keys else node.label, highlight=False)
         if keys:
             branches[node.id].add(", ".join(keys), style="cyan", highlight=False)
     if document.unassigned:
@@ -174,63 +175,6 @@ def _print_draft(document: Document) -> None:
     click.echo(f"\n{len(document.coverage) - len(left)} of {len(document.coverage)} papers are cited")
     for one in left:
         click.echo(f"  left out: {one.key}: {one.left_out}")
-
-
-@click.command()
-@click.argument("name")
-@click.option("--facet", help="What the tree divides the papers by, e.g. 'where the reward comes from'.")
-@from_option
-@show_options
-@scope_options
-@model_options
-@formats_option
-@output_option
-@click.pass_obj
-def taxonomy(
-    context: Context,
-    /,
-    name: str,
-    facet: str | None,
-    edited: Path | None,
-    show: bool,
-    run: bool,
-    as_json: bool,
-    formats: tuple[str, ...],
-    output: Path | None,
-    **options: object,
-) -> None:
-    """Grows the tree NAME by a facet and files every paper; where the tree is there, only files what is not filed.
-
-    The tree stands in taxonomies/NAME.toml, and is yours to edit.
-    """
-    from assistant.tasks import taxonomy as task
-
-    wanted, scope = asking(options), scope_of(context, options)
-    path = taxonomy_file(context.folder, name)
-    if not path.exists() and (show or edited or not facet or (as_json and not run)):
-        raise UsageError(f"there is no tree {name!r} yet: give --facet 'what it divides the papers by' to grow one")
-    if edited:
-        library = context.library(keywords_only=True)
-        document = edited_tree(library, name, path, library.considered(scope), edited)
-    elif show or (as_json and not run):
-        library = context.library(keywords_only=True)
-        tree = task.Tree(*read_tree(path))
-        document = with_sources(library, task.document(library, name, tree, library.considered(scope)))
-    else:
-        with desk(context, wanted, keywords_only=True) as at, progress("filing papers") as bar:
-            papers = at.library.considered(scope)
-            say_price(at, wanted, papers, each=60, more=0 if path.exists() else 1)
-            if path.exists():
-                document = task.file_papers(at, name, task.Tree(*read_tree(path)), papers, bar)
-            else:
-                grown = task.grow(at, name, facet or "", papers)
-                document = task.file_papers(at, name, grown, papers, bar)
-                tree = task.without_empty(grown, document)
-                task.move_findings(at.library, name, grown, tree)
-                document = replace(document, nodes=tree.nodes)
-                write_kept(path, tree_toml(tree.facet, tree.nodes))
-                note(f"the tree is in {path}, yours to edit")
-    _finish(context, document, as_json=as_json, formats=formats, output=output)
 
 
 @click.command()
@@ -266,6 +210,7 @@ def draft(
     """
     from assistant.tasks import draft as task
     from assistant.tasks import taxonomy as trees
+    from assistant.tree import Tree
 
     wanted, scope = asking(options), scope_of(context, options)
     path = plan_file(context.folder, name)
@@ -283,7 +228,7 @@ def draft(
             characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (1 + paragraphs)
             confirm_price(at.gateway, wanted, 1 + paragraphs, characters, LONG_REPLY + 400 * paragraphs)
             tree_path = taxonomy_file(context.folder, tree_name) if tree_name else None
-            tree = trees.document(at.library, tree_name or "", trees.Tree(*read_tree(tree_path)), papers) if tree_path else None
+            tree = trees.document(at.library, tree_name or "", Tree(*read_tree(tree_path)), papers) if tree_path else None
             made = task.plan(at, name, topic or name, papers, paragraphs, tree)
             write_kept(path, plan_markdown(name, made.paragraphs, made.left_out))
             note(f"the plan is in {path}, yours to edit")

@@ -1,13 +1,13 @@
 """What every task works with: the library, the model, the settings, and the wording's folder."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.document import Document, Problem
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
-from assistant.evidence import Evidence, carried, gathered, sources
+from assistant.evidence import Evidence, carried, gathered, source_of
 from assistant.gateway import Check, Gateway, Message, Parsed, Request
 from assistant.grounding import SUSPICIOUS, suspicion
 from assistant.settings import Settings
@@ -128,19 +128,28 @@ def with_sources(library: Library, document: Document) -> Document:
     """
     from assistant.tasks.verify import with_verdicts
 
-    names = {key: library.paper(key).key for key in document.mentioned()}
+    known = _named(library, document.mentioned())
+    names = {key: paper.key for key, paper in known.items()}
     renamed = document.renamed(names) if any(old != new for old, new in names.items()) else document
     present = renamed.anchored(lambda cite: carried(library, cite))
-    judged = with_verdicts(library, replace(present, sources=sources(library, present.mentioned())))
-    return replace(judged, report=replace(judged.report, marked=(*judged.report.marked, *suspicious(library, judged))))
+    known = {paper.key: paper for paper in known.values()} | _named(library, present.mentioned() - set(names.values()))
+    judged = with_verdicts(library, replace(present, sources={key: source_of(known[key]) for key in sorted(present.mentioned())}))
+    return replace(judged, report=replace(judged.report, marked=(*judged.report.marked, *suspicious(library, judged, known))))
 
 
-def suspicious(library: Library, document: Document) -> list[Problem]:
+def _named(library: Library, keys: Iterable[str]) -> dict[str, Paper]:
+    """The papers that keys name, fetched at once: a tree may hold ten thousand."""
+    numbers = {key: library.catalog.number(key) for key in keys}
+    papers = {paper.number: paper for paper in library.catalog.papers(numbers.values())} if numbers else {}
+    return {key: papers[number] for key, number in numbers.items()}
+
+
+def suspicious(library: Library, document: Document, known: Mapping[str, Paper]) -> list[Problem]:
     """The papers of a document whose text reads like an instruction to a model, where no statement that cites them says so yet."""
     told = {problem.reason for problem in document.report.marked if problem.rule == SUSPICIOUS}
     found = []
     for key in sorted(document.mentioned()):
-        shown = gathered(library, [library.paper(key)]).papers[0]
+        shown = gathered(library, [known[key]]).papers[0]
         if shown.is_suspicious and not any(reason.startswith(f"{key} ") for reason in told):
             found.append(Problem(key, SUSPICIOUS, suspicion(shown)))
     return found

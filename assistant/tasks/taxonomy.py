@@ -1,31 +1,34 @@
-"""A tree of the papers by one facet, two levels deep, and each paper filed in it with its sentence, or unassigned.
+"""A tree of the papers by one or more facets, and each paper filed in it with its sentence, or unassigned with a reason.
 
-Grown in two steps, as in TnT-LLM (Wan et al. 2024): a model proposes nodes over all papers, then files the papers pack
-by pack; every paper is accounted for by code. The file of the tree is its owner's: a rerun only files what is not filed.
+Papers are filed pack by pack, and every one is accounted for by code. The file of the tree is its owner's: a run asks only
+about papers that have no place in it, or whose place is no longer what they were filed under. How a tree is grown from
+many papers stands in `growing`; the method in docs/taxonomies.md.
 """
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import BaseModel, Field
 
 from assistant import stored
-from assistant.document import Assignment, Coverage, Document, Node, Problem, Report, Unassigned
+from assistant.document import Assignment, Cite, Coverage, Document, Node, Problem, Report, Unassigned
 from assistant.errors import ReplyUnusable
-from assistant.evidence import Evidence, gathered, label_list
+from assistant.evidence import Evidence, gathered, joined_cites, label_list
+from assistant.files import free_id
 from assistant.gateway import Check, Parsed, Request
 from assistant.grounding import cites_of, free_form, label_problems
 from assistant.tasks.desk import Desk, label_for
+from assistant.tree import NOWHERE, Filing, Tree, tree_problems
 from store.keys import slug
 from store.library import Library
 from store.normalize import folded
 from store.paper import Paper
 
 TASK: Final = "taxonomy"
-NOWHERE = "none"
 WIDEST = 7
+UNREAD = "not filed yet, or its reply could not be used"
 
 
 class Leaf(BaseModel):
@@ -65,109 +68,199 @@ class PlacesReply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """A tree as its file has it: the facet, the nodes, and papers filed by hand (key → node id)."""
+class Standing:
+    """Where a paper stands in the tree of one facet: its places, or why it has none, and whether a run should ask about it."""
 
-    facet: str
-    nodes: tuple[Node, ...]
-    filed: dict[str, str]
-
-    @property
-    def leaves(self) -> tuple[Node, ...]:
-        """The nodes that have no children; papers are filed there."""
-        parents = {node.parent for node in self.nodes}
-        return tuple(node for node in self.nodes if node.id not in parents)
-
-    @property
-    def digest(self) -> str:
-        """Changes when the nodes that papers can be filed under change."""
-        said = "\n".join(f"{node.id}|{node.label}|{node.definition}|{node.parent}" for node in self.nodes)
-        return hashlib.sha256(said.encode()).hexdigest()[:12]
+    places: tuple[Assignment, ...] = ()
+    reason: str = ""
+    is_waiting: bool = False
+    blocked: tuple[Problem, ...] = ()
 
 
-def grow(desk: Desk, name: str, facet: str, papers: Sequence[Paper]) -> Tree:
-    """A tree proposed from the papers; raises ReplyUnusable when no usable one came."""
+class Marks(dict[str, str]):
+    """What each node of a tree is judged by, worked out once."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__((node.id, tree.mark(node.id)) for node in tree.nodes)
+
+
+def grow(desk: Desk, name: str, facet: str, papers: Sequence[Paper], taken: Collection[str] = (), step: str = "") -> Tree:
+    """A tree proposed from the papers, all shown at once; raises ReplyUnusable when no usable one came. `taken` are ids of others."""
     evidence = gathered(desk.library, papers)
     request = desk.request(
-        "taxonomy/propose", label_for(TASK, "propose", slug(name)), TreeReply, papers=evidence.papers, facet=facet, widest=WIDEST
+        "taxonomy/propose", label_for(TASK, "propose", f"{slug(name)}{step and '-'}{step}"), TreeReply, papers=evidence.papers, facet=facet, widest=WIDEST
     )
     parsed = desk.structured(request, TreeReply, _tree_faults)
     if parsed.problems:
         raise ReplyUnusable(f"{name}: the proposed tree still has faults: {'; '.join(parsed.problems[:3])}; run it with --again")
-    return Tree(facet, _nodes(parsed.value, facet), {})
+    return Tree(facet, _nodes(parsed.value, facet, taken))
 
 
 def file_papers(desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
-    """Every paper of the scope filed or unassigned; only those that have no place in this tree yet are asked about."""
-    have = desk.library.catalog.findings(TASK, slug(name))
-    failed = desk.read_packs(
-        [paper for paper in papers if paper.key not in tree.filed and (tree.digest, paper.number) not in have],
-        lambda evidence: _asked(desk, name, tree, evidence),
-        lambda evidence, reply: _kept(desk, name, tree, evidence, reply),
-        on_done,
-    )
-    return desk.finished(document(desk.library, name, tree, papers, failed))
+    """Every paper of the scope filed or unassigned, by each facet; only those that wait are asked about."""
+    return desk.finished(document(desk.library, name, tree, papers, file_waiting(desk, name, tree, papers, on_done)))
+
+
+def file_waiting(
+    desk: Desk, name: str, tree: Tree, papers: Sequence[Paper], on_done: Callable[[int, int], None], among: Tree | None = None, step: str = ""
+) -> list[str]:
+    """Files the papers that wait; what failed, by key.
+
+    `among` offers only the places of a part of the tree, `step` tells such calls apart in the recordings.
+    """
+    failed: list[str] = []
+    for facet in tree.facets:
+        part, offered = tree.of(facet), (among or tree).of(facet)
+        subject = "-".join(filter(None, [slug(name), slug(facet) if len(tree.facets) > 1 else "", step]))
+        if offered.places:
+            failed += desk.read_packs(
+                waiting(desk.library, name, part, papers),
+                lambda evidence, offered=offered, subject=subject: _asked(desk, subject, offered, evidence),  # type: ignore[misc]  # bound now
+                lambda evidence, reply, offered=offered: _kept(desk, name, offered, evidence, reply),  # type: ignore[misc]
+                on_done,
+            )
+    return failed
+
+
+def waiting(library: Library, name: str, tree: Tree, papers: Sequence[Paper]) -> list[Paper]:
+    """The papers that a run would ask about, in the tree of one facet."""
+    have, marks, offer = _stored(library, name, tree), Marks(tree), frozenset(tree.offer.split())
+    return [paper for paper in papers if not by_hand(tree, paper) and standing(tree, marks, offer, have.get(paper.number), paper.key).is_waiting]
+
+
+def by_hand(tree: Tree, paper: Paper) -> tuple[Filing, ...]:
+    """The places that a person gave a paper, under any key that it ever had."""
+    return next((tree.filed[key] for key in (paper.key, *paper.aliases) if key in tree.filed), ())
+
+
+def standing(tree: Tree, marks: Marks, offer: frozenset[str], data: str | None, key: str) -> Standing:
+    """Where a paper stands by what is stored of it.
+
+    A place holds while its node is there with the same definition and children; a merged node's papers are its heir's. A
+    place that is gone leaves the paper unassigned, and it waits to be filed anew; so does one that fitted nowhere when
+    there are other nodes now.
+    """
+    if data is None:
+        return Standing(reason=UNREAD, is_waiting=True)
+    placed = stored.assignments(data)
+    blocked = tuple(Problem(f"{key}: {one.node}", *one.confidence.split(": ", 1)) for one in placed if one.confidence.startswith("R"))
+    if placed[0].node == NOWHERE:
+        return Standing(reason=placed[0].confidence, is_waiting=not offer <= set(placed[0].under.split()), blocked=blocked)
+    found: dict[str, Assignment] = {}
+    is_stale = False
+    for one in placed:
+        node = tree.node(one.node)
+        if node:
+            is_stale |= node.id == one.node and one.under != marks[node.id]
+            found.setdefault(node.id, replace(one, key=key, node=node.id, rank=len(found) + 1))
+    lost = f"{placed[0].node!r}, where it was filed, was taken out of the tree"
+    return Standing(tuple(found.values()), "" if found else lost, is_stale or not found)
 
 
 def without_empty(tree: Tree, made: Document) -> Tree:
-    """A grown tree without the nodes that no paper went to; whoever grows a tree by hand keeps theirs."""
-    kept = {assignment.node for assignment in made.assignments}
+    """A grown tree without the nodes that no paper went to; locked ones stay, and whoever makes a tree by hand keeps theirs."""
     parents = {node.id: node.parent for node in tree.nodes}
-    kept |= {parents[node] for node in kept}
-    return Tree(tree.facet, tuple(node for node in tree.nodes if node.id in kept), tree.filed)
+    kept = {assignment.node for assignment in made.assignments} | {node.id for node in tree.nodes if node.locked}
+    for node in list(kept):
+        while node := parents.get(node, ""):
+            kept.add(node)
+    return replace(tree, nodes=tuple(node for node in tree.nodes if node.id in kept))
 
 
 def move_findings(library: Library, name: str, old: Tree, new: Tree) -> None:
-    """Placements found under a tree hold under the same tree without its empty nodes."""
-    have = library.catalog.findings(TASK, slug(name))
+    """What was found under a tree holds under another that only lacks its empty nodes."""
+    marks = Marks(new)
     with library.catalog.writing():
-        for (item, paper), data in have.items():
-            if item == old.digest:
-                library.catalog.keep_finding(TASK, slug(name), new.digest, paper, data)
-        if old.digest != new.digest:
-            library.catalog.drop_findings(TASK, slug(name), old.digest)
+        for number, data in _stored(library, name, old).items():
+            placed = [replace(one, under=new.offer if one.node == NOWHERE else marks.get(one.node, one.under)) for one in stored.assignments(data)]
+            library.catalog.keep_finding(TASK, slug(name), _item(old), number, stored.dump(placed))
 
 
 def filed_at(library: Library, name: str, tree: Tree, node: str) -> tuple[int, ...]:
     """The numbers of the papers filed at a node (by id or label), or below it."""
-    inside = {one.id for one in tree.nodes if node in {one.id, one.label}}
-    while below := {one.id for one in tree.nodes if one.parent in inside} - inside:
-        inside |= below
+    inside = tree.below(one.id for one in tree.nodes if node in {one.id, one.label})
     made = document(library, name, tree, library.papers())
     return tuple(sorted({library.catalog.number(one.key) for one in made.assignments if one.node in inside}))
 
 
 def document(library: Library, name: str, tree: Tree, papers: Sequence[Paper], failed: Sequence[str] = ()) -> Document:
     """The tree and its papers as stored; calls no model."""
-    have = library.catalog.findings(TASK, slug(name))
+    ordered = sorted(papers, key=lambda paper: paper.key)
     assignments: list[Assignment] = []
-    unassigned: list[Unassigned] = []
+    reasons: dict[str, list[str]] = defaultdict(list)
     blocked: list[Problem] = []
-    for paper in sorted(papers, key=lambda paper: paper.key):
-        if paper.key in tree.filed:
-            assignments.append(Assignment(paper.key, tree.filed[paper.key], by="person", confidence="high"))
-            continue
-        data = have.get((tree.digest, paper.number))
-        placed = stored.assignments(data) if data else [Assignment(paper.key, NOWHERE, confidence="no usable reply yet")]
-        blocked += [Problem(f"{paper.key}: {one.node}", *one.confidence.split(": ", 1)) for one in placed if one.confidence.startswith("R")]
-        good = [one for one in placed if one.node != NOWHERE and not one.confidence.startswith("R")]
-        assignments += good
-        if not good:
-            unassigned.append(Unassigned(paper.key, placed[0].confidence))
-    places = {node.id: node.label for node in tree.nodes}
-    used = {key: tuple(places[one.node] for one in assignments if one.key == key) for key in {one.key for one in assignments}}
-    why = {one.key: one.reason for one in unassigned}
-    coverage = tuple(Coverage(paper.key, used.get(paper.key, ()), why.get(paper.key, "")) for paper in sorted(papers, key=lambda p: p.key))
+    facets = tree.facets
+    for facet in facets:
+        part = tree.of(facet)
+        have, marks, offer = _stored(library, name, part), Marks(part), frozenset(part.offer.split())
+        for paper in ordered:
+            hand = by_hand(part, paper)
+            stands = _by_person(library, paper, hand) if hand else standing(part, marks, offer, have.get(paper.number), paper.key)
+            assignments += stands.places
+            blocked += stands.blocked
+            if not stands.places:
+                reasons[paper.key].append(f"by {facet}: {stands.reason}" if len(facets) > 1 else stands.reason)
+    if len(facets) > 1:
+        assignments.sort(key=lambda one: one.key)
+    labels = {node.id: node.label for node in tree.nodes}
+    used: dict[str, list[str]] = defaultdict(list)
+    for one in assignments:
+        used[one.key].append(labels[one.node])
     report = Report(
         statements=len(assignments),
         checked_by_code=sum(bool(one.cites) for one in assignments),
         not_checked=sum(not one.cites for one in assignments),
         blocked=tuple(blocked),
+        marked=tuple(tree_problems(tree, assignments)),
         failed=tuple(failed),
     )
     return Document(
-        TASK, name, nodes=tree.nodes, assignments=tuple(assignments), unassigned=tuple(unassigned), coverage=coverage, report=report
+        TASK,
+        name,
+        nodes=with_examples(tree.nodes, assignments),
+        assignments=tuple(assignments),
+        unassigned=tuple(Unassigned(key, "; ".join(said)) for key, said in reasons.items()),
+        coverage=tuple(Coverage(paper.key, tuple(used[paper.key]), "; ".join(reasons.get(paper.key, ()))) for paper in ordered),
+        report=report,
     )
+
+
+def with_examples(nodes: Sequence[Node], assignments: Iterable[Assignment]) -> tuple[Node, ...]:
+    """The nodes, each with a paper that shows what it is: the one that its file names, else the surest of those filed there."""
+    surest: dict[str, Assignment] = {}
+    there: dict[str, set[str]] = defaultdict(set)
+    sure = {"high": 0, "medium": 1}
+    for one in assignments:
+        there[one.node].add(one.key)
+        other = surest.get(one.node)
+        if other is None or (one.rank, sure.get(one.confidence, 2)) < (other.rank, sure.get(other.confidence, 2)):
+            surest[one.node] = one
+    return tuple(
+        node if node.example in there[node.id] else replace(node, example=surest[node.id].key if node.id in surest else "") for node in nodes
+    )
+
+
+def _by_person(library: Library, paper: Paper, filed: Sequence[Filing]) -> Standing:
+    """The places that a person gave, with the sentences that they named."""
+    places = [one for one in filed if one.node != NOWHERE]
+    if not places:
+        return Standing(reason=filed[0].reason or "left out by hand")
+    text = next((one for one in library.texts(paper) if one.role == "abstract"), None)
+    found = []
+    for rank, one in enumerate(places, 1):
+        shown = {sentence.number for sentence in text.sentences} if text else set()
+        cites = [Cite(paper.key, text.role, (at,), text.sentence(at), text.id) for at in one.sentences if text and at in shown]
+        found.append(Assignment(paper.key, one.node, rank, "person", "high", joined_cites(cites)))
+    return Standing(tuple(found))
+
+
+def _item(tree: Tree) -> str:
+    return f"by:{tree.facet}"
+
+
+def _stored(library: Library, name: str, tree: Tree) -> dict[int, str]:
+    """What is stored of each paper by its number, in the tree of one facet."""
+    return {paper: data for (item, paper), data in library.catalog.findings(TASK, slug(name)).items() if item == _item(tree)}
 
 
 def _tree_faults(reply: TreeReply) -> list[str]:
@@ -184,15 +277,11 @@ def _tree_faults(reply: TreeReply) -> list[str]:
     return said + [problem.reason for node in every for problem in free_form(f"{node.label} {node.definition}")]
 
 
-def _nodes(reply: TreeReply, facet: str) -> tuple[Node, ...]:
+def _nodes(reply: TreeReply, facet: str, taken: Collection[str]) -> tuple[Node, ...]:
     nodes: list[Node] = []
-    taken: set[str] = set()
 
     def added(leaf: Leaf, parent: str) -> str:
-        name, number = slug(leaf.label), 2
-        while name in taken or name == NOWHERE:
-            name, number = f"{slug(leaf.label)}-{number}", number + 1
-        taken.add(name)
+        name = free_id(leaf.label, {*taken, *(node.id for node in nodes)})
         nodes.append(Node(name, leaf.label.strip(), leaf.definition.strip(), parent, facet))
         return name
 
@@ -203,17 +292,14 @@ def _nodes(reply: TreeReply, facet: str) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def _asked(desk: Desk, name: str, tree: Tree, evidence: Evidence) -> tuple[Request, type[PlacesReply], Check[PlacesReply]]:
-    subject = f"{slug(name)}-{slug(evidence.keys[0])}"
-    labels = {node.id: node.label for node in tree.nodes}
-    request = desk.request(
-        "taxonomy/assign",
-        label_for(TASK, "assign", subject),
-        PlacesReply,
-        papers=evidence.papers,
-        facet=tree.facet,
-        leaves=[(node, labels.get(node.parent, "")) for node in tree.leaves],
-    )
+def _asked(desk: Desk, subject: str, tree: Tree, evidence: Evidence) -> tuple[Request, type[PlacesReply], Check[PlacesReply]]:
+    label = label_for(TASK, "assign", f"{subject}-{slug(evidence.keys[0])}")
+    if tree.given:
+        request = desk.request("taxonomy/file", label, PlacesReply, papers=evidence.papers, facet=tree.facet, nodes=tree.ordered)
+    else:
+        labels = {node.id: node.label for node in tree.nodes}
+        leaves = [(node, labels.get(node.parent, "")) for node in tree.leaves]
+        request = desk.request("taxonomy/assign", label, PlacesReply, papers=evidence.papers, facet=tree.facet, leaves=leaves)
     return request, PlacesReply, lambda reply: _place_faults(reply, tree, evidence)
 
 
@@ -227,8 +313,8 @@ def _place_faults(reply: PlacesReply, tree: Tree, evidence: Evidence) -> list[st
 
 
 def _faults(place: PlaceReply, tree: Tree, evidence: Evidence) -> list[str]:
-    leaves = {node.id for node in tree.leaves}
-    said = [f"{node!r} is no id of a node papers can go to" for node in (place.node, *place.also) if node not in leaves | {NOWHERE}]
+    ids = {node.id for node in tree.places}
+    said = [f"{node!r} is no id of a node papers can go to" for node in (place.node, *place.also) if node not in ids | {NOWHERE}]
     found = label_list(place.sentences)
     said += label_problems(found, evidence, place.paper)
     if place.node != NOWHERE and not found:
@@ -246,16 +332,14 @@ def _kept(desk: Desk, name: str, tree: Tree, evidence: Evidence, outcome: Parsed
         for shown in evidence.papers:
             if place := given.get(shown.number):
                 places = stored.dump([replace(one, exchange=exchange) for one in _assignments(shown.paper.key, place, tree, evidence)])
-                catalog.keep_finding(TASK, slug(name), tree.digest, shown.paper.number, places)
+                catalog.keep_finding(TASK, slug(name), _item(tree), shown.paper.number, places)
     return [f"{shown.paper.key}: no place in the reply" for shown in evidence.papers if shown.number not in given]
 
 
 def _assignments(key: str, place: PlaceReply, tree: Tree, evidence: Evidence) -> list[Assignment]:
     faults = _faults(place, tree, evidence)
-    if faults:
-        return [Assignment(key, NOWHERE, confidence=f"R2: {faults[0]}")]
-    if place.node == NOWHERE:
-        return [Assignment(key, NOWHERE, confidence=place.reason.strip())]
+    if faults or place.node == NOWHERE:
+        return [Assignment(key, NOWHERE, confidence=f"R2: {faults[0]}" if faults else place.reason.strip(), under=tree.offer)]
     cites = cites_of(label_list(place.sentences), evidence)
     nodes = list(dict.fromkeys(node for node in (place.node, *place.also) if node != NOWHERE))
-    return [Assignment(key, node, rank, "model", place.confidence, cites) for rank, node in enumerate(nodes, 1)]
+    return [Assignment(key, node, rank, "model", place.confidence, cites, under=tree.mark(node)) for rank, node in enumerate(nodes, 1)]
