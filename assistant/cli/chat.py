@@ -13,6 +13,7 @@ from assistant.cli.chat_commands import COMMANDS, SCOPE_WORDS, Session, merged, 
 from assistant.cli.library import ITEMS_FAILED, scope_options
 from assistant.cli.model import asking, desk, model_options
 from assistant.errors import AssistantError, UsageError
+from assistant.gateway.message import sendable
 from assistant.tasks import ask as ask_task
 from assistant.tasks import chat as task
 from store.errors import IndexUnusable, StoreError
@@ -145,7 +146,7 @@ def _piped(session: Session, lines: Iterable[str]) -> bool:
     for line in _joined(lines):
         try:
             before = len(session.talk.turns)
-            taken(session, line)
+            taken(session, sendable(line))  # what is piped in may hold bytes that are no UTF-8
             failed |= len(session.talk.turns) > before and bool(session.answered.document.report.failed)
         except (StoreError, AssistantError, click.ClickException) as error:
             _say_failed(session, error)

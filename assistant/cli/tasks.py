@@ -29,6 +29,7 @@ from assistant.document import Document
 from assistant.errors import NoModel, UsageError
 from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
+from assistant.gateway.message import sendable
 from assistant.plan import plan_markdown, read_plan
 from assistant.shapes import document_json
 from assistant.tasks import ask as ask_task
@@ -62,6 +63,7 @@ def ask(
 ) -> None:
     """Asks QUESTION of the library: an answer of sentences, each pointing at the sentences that say so."""
     wanted, scope = asking(options), scope_of(context, options)
+    question = sendable(question)  # a terminal may hand over bytes that are no UTF-8
     inquiry = ask_task.Inquiry(question, count=count, scope=scope, by_keywords=by_keywords)
     say = click.echo if not as_json else _unsaid
     try:

@@ -278,3 +278,10 @@ def test_conversations_with_names_of_other_scripts_stay_apart(carrel: Carrel, fo
     carrel("chat", "奖励", "--keywords", at=folder, pasted=f"{QUESTION}\n")
     assert "going on" not in carrel("chat", "机器人", "--keywords", pasted=f"{QUESTION}\n").err
     assert "going on after 1 turn;" in carrel("chat", "奖励", "--keywords", pasted="/scope\n").err
+
+
+def test_bytes_that_are_no_text_break_nothing(carrel: Carrel, folder: Path, asked: ByHand) -> None:
+    """A question with half characters or NULs, given as a word or from a pipe, is asked with a sign in their place."""
+    assert carrel("ask", "Reward hacking \udcff in gridworlds?", "--keywords", at=folder).code == 0
+    assert "\ufffd" in asked.asked[-1].messages[1].content
+    assert carrel("chat", "talk", "--keywords", at=folder, pasted="Reward hacking \0 in gridworlds?\n").code == 0
