@@ -607,12 +607,15 @@ def test_numbers_disagree_where_measure_and_condition_are_the_same(one: str, oth
 
 
 def test_sentences_of_one_matter_in_opposite_directions_disagree() -> None:
-    """More against less beside the same words; another matter is none."""
+    """More against less beside the same words; another matter is none, nor is a negation."""
     more = "Reasoning chains increase the accuracy of small models."
     less = "Reasoning chains decrease the accuracy of small models."
     other = "Shorter prompts decrease the cost of large retrieval systems."
-    document = made(*({"r": stated(text, text)} for text in (more, less, other)), columns=(Column("r", "R", "What came out?"),))
-    assert [(found.kind, [side.key for side in found.sides]) for found in views.disagreements(document)] == [("direction", ["a", "b"])]
+    without = "Reasoning chains increase the accuracy of small models without any labels."
+    document = made(*({"r": stated(text, text)} for text in (more, less, other, without)), columns=(Column("r", "R", "What came out?"),))
+    assert [(found.kind, [side.key for side in found.sides]) for found in views.disagreements(document)] == [
+        ("direction", ["a", "b"]), ("direction", ["b", "d"]),
+    ]  # fmt: skip
 
 
 def test_the_views_are_there_on_the_command_line_and_ask_no_model(carrel: Carrel, at: Path) -> None:
