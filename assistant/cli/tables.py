@@ -180,8 +180,10 @@ def table(
     _decided(at, given)
     if given.intent and _proposed_columns(at, given, wanted):
         return
-    if given.columns_only or ((given.accept or given.undo or given.set_cells or given.unset_cells) and not run):
-        _say_columns(at.columns())
+    decided = given.accept or given.undo or given.set_cells or given.unset_cells
+    if given.columns_only or (decided and not (run or show or as_json or given.tidy or any(look))):
+        if given.columns_only or given.accept or given.undo:
+            _say_columns(at.columns())
         return
     if given.tidy:
         _tidied(at, wanted)

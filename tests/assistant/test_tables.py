@@ -293,7 +293,10 @@ def test_a_cell_set_by_hand_is_kept_over_every_rerun(carrel: Carrel, at: Path, a
     """Marked as the person's, whatever is asked again; --unset shows what was read."""
     key = keys(at)[0]
     assert carrel("table", "t").code == 0
-    assert carrel("table", "t", "--set", key, "Signal=a program").code == 0
+    ran = carrel("table", "t", "--set", key, "Signal=a program")
+    assert (ran.code, ran.out, ran.err) == (0, "", f"{key}, Signal: a program, set by hand\n")
+    assert table(carrel, "--set", key, "Gain=7")[key]["gain"]["value"] == 7
+    assert carrel("table", "t", "--unset", key, "Gain").code == 0
     assert carrel("table", "t", "--again").code == 0
     cells = table(carrel)[key]
     assert (cells["signal"]["value"], cells["signal"]["by"], cells["gain"]["by"]) == ("a program", "person", "model")
