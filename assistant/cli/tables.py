@@ -184,8 +184,10 @@ def table(
     _decided(at, given)
     if given.intent and _proposed_columns(at, given, wanted):
         return
-    if given.columns_only or ((given.accept or given.undo or given.set_cells or given.unset_cells) and not run):
-        _say_columns(at.columns())
+    decided = given.accept or given.undo or given.set_cells or given.unset_cells
+    if given.columns_only or (decided and not (run or show or as_json or given.tidy or any(look))):
+        if given.columns_only or given.accept or given.undo:
+            _say_columns(at.columns())
         return
     if given.tidy:
         _tidied(at, wanted)
@@ -247,10 +249,9 @@ def _take_columns(at: At, given: Given) -> None:
     source = given.columns_from or (table_file(at.context.folder, given.like) if given.like else None)
     if source and not source.exists():
         raise UsageError(f"there is no table {given.like!r} to take columns from ({source} is missing)")
-    old = at.path.read_text("utf-8") if at.path.exists() else ""
-    if old:
+    if at.path.exists():
         read_columns(at.path)  # a broken file is named, and left as it is
-    text = old
+    text = old = at.path.read_text("utf-8") if at.path.exists() else ""
     if source and source.resolve() != at.path.resolve():
         read_columns(source)
         text = with_cells_of(source.read_text("utf-8"), old)
@@ -275,14 +276,15 @@ def _proposed_columns(at: At, given: Given, wanted: Asking) -> bool:
     with desk(at.context, wanted, keywords_only=True) as open_desk:
         papers = open_desk.library.considered(at.scope)
         found = task.propose(open_desk, at.name, given.intent or "", papers, have)
-    place = proposed(at.path) if have else at.path
+    is_beside = at.path.exists()  # it may have been written while the model was asked
+    place = proposed(at.path) if is_beside else at.path
     write_kept(place, with_columns(f"# Columns proposed for: {' '.join((given.intent or '').split())}\n# Yours to edit; an edited question refills its column alone.\n", found))
     _say_columns(found)
-    if have:
+    if is_beside:
         note(f"proposed in {place}; edit it, take columns away, then take it with `carrel table {at.name} --accept`")
     else:
         note(f"the columns are in {place}, yours to edit")
-    return bool(have)
+    return is_beside
 
 
 def _accept(at: At) -> None:
@@ -290,13 +292,16 @@ def _accept(at: At) -> None:
     columns, mapping = proposed(at.path), proposed(at.mapping)
     if not columns.exists() and not mapping.exists():
         raise UsageError(f"nothing is proposed for the table {at.name!r}; --intent proposes columns, --tidy wordings")
-    if columns.exists():
-        taken = read_columns(columns)
-        write_kept(at.path, with_columns(at.path.read_text("utf-8") if at.path.exists() else "", taken))
+    have = read_columns(at.path) if at.path.exists() else ()
+    taken = read_columns(columns) if columns.exists() else ()
+    wordings, units = read_mapping(mapping) if mapping.exists() else ({}, {})
+    if mapping.exists() and at.mapping.exists():
+        read_mapping(at.mapping)  # all four are read before any is written
+    if taken:
+        write_kept(at.path, with_columns(at.path.read_text("utf-8") if have else "", taken))
         columns.unlink()
         note(f"{at.path}: {', '.join(column.name for column in taken)} taken")
     if mapping.exists():
-        wordings, units = read_mapping(mapping)
         values = {name: one.values for name, one in wordings.items()}
         write_kept(at.mapping, with_mapping(at.mapping.read_text("utf-8") if at.mapping.exists() else "", values, units))
         mapping.unlink()

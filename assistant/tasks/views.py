@@ -13,7 +13,7 @@ from assistant.document import Cell, Cite, Column, Coverage, Document, Group, Me
 from assistant.errors import UsageError
 from assistant.measures import every_measure
 from assistant.numbers import numbers
-from assistant.polarity import clashes
+from assistant.polarity import OPPOSITE, SENSES, clashes
 from assistant.shapes import Json, cites_json
 from assistant.tables import alike, nearest
 from store.keywords import stems
@@ -28,8 +28,8 @@ SAME_SUBJECT: Final = 0.75
 """Two numbers are of one measure and condition where so many of the words around them stand around both."""
 ENOUGH_WORDS = {True: 2, False: 3}
 """Words that two numbers must share, with a unit and without one."""
-SAME_MATTER: Final = 0.5
-"""Two sentences are of one matter where they share so many of the content words of the shorter."""
+SAME_MATTER: Final = 0.6
+"""Two sentences are of one matter where so many of the content words of the shorter stand in both."""
 LEAST_MATTER: Final = 4
 
 
@@ -274,7 +274,7 @@ def _figure(one: Measure) -> str:
 
 
 def _directions(column: Column, cells: Sequence[tuple[str, Cell]]) -> list[Disagreement]:
-    """Sentences about one matter of which one says more, or yes, where the other says less, or no."""
+    """Sentences about one matter of which one says more where the other says less; a negation alone is too often about another thing."""
     told = [(key, cell, " ".join(cite.quote for cite in cell.cites)) for key, cell in cells if cell.status == "stated" and cell.cites]
     held = [stems(quote) for _, _, quote in told]
     found = []
@@ -284,7 +284,7 @@ def _directions(column: Column, cells: Sequence[tuple[str, Cell]]) -> list[Disag
             if len(shared) < LEAST_MATTER or len(shared) < SAME_MATTER * min(len(held[at]), len(held[beside])):
                 continue
             other_key, other_cell, other = told[beside]
-            if clashes(quote, (other,)):
+            if any(SENSES.get(clash.word.lower()) in OPPOSITE for clash in clashes(quote, (other,))):
                 sides = (Side(key, cell.raw, cell.cites), Side(other_key, other_cell.raw, other_cell.cites))
                 found.append(Disagreement(column.name, "direction", " ".join(sorted(shared)), sides))
     return found

@@ -293,7 +293,10 @@ def test_a_cell_set_by_hand_is_kept_over_every_rerun(carrel: Carrel, at: Path, a
     """Marked as the person's, whatever is asked again; --unset shows what was read."""
     key = keys(at)[0]
     assert carrel("table", "t").code == 0
-    assert carrel("table", "t", "--set", key, "Signal=a program").code == 0
+    ran = carrel("table", "t", "--set", key, "Signal=a program")
+    assert (ran.code, ran.out, ran.err) == (0, "", f"{key}, Signal: a program, set by hand\n")
+    assert table(carrel, "--set", key, "Gain=7")[key]["gain"]["value"] == 7
+    assert carrel("table", "t", "--unset", key, "Gain").code == 0
     assert carrel("table", "t", "--again").code == 0
     cells = table(carrel)[key]
     assert (cells["signal"]["value"], cells["signal"]["by"], cells["gain"]["by"]) == ("a program", "person", "model")
@@ -607,12 +610,15 @@ def test_numbers_disagree_where_measure_and_condition_are_the_same(one: str, oth
 
 
 def test_sentences_of_one_matter_in_opposite_directions_disagree() -> None:
-    """More against less beside the same words; another matter is none."""
+    """More against less beside the same words; another matter is none, nor is a negation."""
     more = "Reasoning chains increase the accuracy of small models."
     less = "Reasoning chains decrease the accuracy of small models."
     other = "Shorter prompts decrease the cost of large retrieval systems."
-    document = made(*({"r": stated(text, text)} for text in (more, less, other)), columns=(Column("r", "R", "What came out?"),))
-    assert [(found.kind, [side.key for side in found.sides]) for found in views.disagreements(document)] == [("direction", ["a", "b"])]
+    without = "Reasoning chains increase the accuracy of small models without any labels."
+    document = made(*({"r": stated(text, text)} for text in (more, less, other, without)), columns=(Column("r", "R", "What came out?"),))
+    assert [(found.kind, [side.key for side in found.sides]) for found in views.disagreements(document)] == [
+        ("direction", ["a", "b"]), ("direction", ["b", "d"]),
+    ]  # fmt: skip
 
 
 def test_the_views_are_there_on_the_command_line_and_ask_no_model(carrel: Carrel, at: Path) -> None:
