@@ -176,7 +176,7 @@ def _key(text: str, present: Mapping[str, str]) -> str:
 
 
 def _plain(label: str) -> str:
-    return plain(label).casefold()
+    return shortened(plain(label), LONGEST_CELL, WHERE).casefold()
 
 
 def _unguarded(cell: str) -> str:
