@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from assistant.document import Document, Source
-from assistant.export.escape import bibtex, latex
+from assistant.export.escape import bibtex, field
 
 NO_PAPER = frozenset({"comment", "string", "preamble", "xdata", "set"})
 VENUE = {
@@ -43,7 +43,7 @@ def entry(source: Source) -> str:
         "day": source.date[8:10].lstrip("0"),
         _venue_field(source, known): bibtex(source.venue),
         **{name: bibtex(known.get(name, "")) for name in DETAILS if known.get(name)},
-        "pages": "--".join(map(latex, known.get("pages", "").split("-"))),
+        "pages": "--".join(map(field, known.get("pages", "").split("-"))),
         "doi": _verbatim(source.identifiers.get("doi", "")),
         "eprint": _verbatim(arxiv),
         "archiveprefix": "arXiv" if arxiv else "",
@@ -69,12 +69,12 @@ def _authors(source: Source) -> str:
     if source.authors:
         others = ["others"] if (source.author_count or 0) > len(source.authors) else []
         return " and ".join([*map(_name, source.authors), *others])
-    return f"{{{latex(source.organization)}}}" if source.organization else ""
+    return f"{{{field(source.organization)}}}" if source.organization else ""
 
 
 def _name(name: str) -> str:
     """A person's name as it is printed, first name first; one that is no person's whole."""
-    return f"{{{latex(name)}}}" if CORPORATE.search(name) or name.casefold() == "others" else latex(name)
+    return f"{{{field(name)}}}" if CORPORATE.search(name) or name.casefold() == "others" else field(name)
 
 
 def _verbatim(value: str) -> str:

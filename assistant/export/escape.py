@@ -162,7 +162,12 @@ def _is_harmless(formula: str) -> bool:
     return depth == 0 and bool(HARMLESS.fullmatch(formula)) and set(COMMAND.findall(formula)) <= MATH_COMMANDS
 
 
+def field(text: str) -> str:
+    """A text inside a field of a BibTeX entry, as it is: BibTeX counts braces even where a backslash stands before them."""
+    return latex(text).replace("\\{", "{\\textbraceleft}").replace("\\}", "{\\textbraceright}")
+
+
 def _word(word: str) -> str:
-    escaped = latex(word)
+    escaped = field(word)
     lone = len(word) == 1 and word.isupper() and word != "A"
     return f"{{{escaped}}}" if lone or any(char.isupper() for char in word[1:]) else escaped

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assistant.document import STATUSES, Cell, Column, Document, Status
 from assistant.errors import UsageError
-from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
+from assistant.export.escape import CONTROL, FORMULA_SIGNS, plain, sheet, shortened
 from assistant.export.markdown import shown
 from assistant.export.sheets import FROM, UNASSIGNED
 from assistant.export.tree import LEVELS, paths
@@ -57,7 +57,7 @@ def changed_cells(path: Path, document: Document, present: Mapping[str, str]) ->
             continue
         for column, at in columns:
             old, text = rows[key].cells.get(column.id), line[at]
-            status = line[head[f"{column.name}: status"]] if f"{column.name}: status" in head else ""
+            status = next((line[place] for name, place in head.items() if _flat(name) == _flat(f"{column.name}: status")), "")
             made = _changed(old, text, status, column)
             if isinstance(made, Cell):
                 cells[key, column.id] = made
@@ -109,11 +109,12 @@ def _columns(head: Mapping[str, int], columns: Sequence[Column]) -> tuple[list[t
     found = []
     known = {"key", "title", "year", FROM}
     for column in columns:
-        called = [name for name in head if name in {column.name, heading(column)}]
-        known |= {*called, f"{column.name}: status", f"{column.name}: sentences"}
+        wanted = _forms(column.name) | _forms(heading(column))
+        called = [name for name in head if _flat(name) in wanted]
+        known |= {*called, *_forms(f"{column.name}: status"), *_forms(f"{column.name}: sentences")}
         if called:
             found.append((column, head[called[0]]))
-    return found, [f"the table has no column {name!r}, which the file has; nothing was taken from it" for name in head if name not in known]
+    return found, [f"the table has no column {name!r}, which the file has; nothing was taken from it" for name in head if name not in known and _flat(name) not in known]
 
 
 def _changed(old: Cell | None, text: str, status: str, column: Column) -> Cell | str | None:
@@ -151,8 +152,7 @@ def _valued(text: str, column: Column) -> Cell | str:
 
 def _same(text: str, before: str, column: Column) -> bool:
     """Whether a cell reads as it was written: a spreadsheet may write 5 as 5.0, and holds no more than so many characters."""
-    forms = {before, sheet(before), shortened(sheet(before), LONGEST_CELL, WHERE)}
-    if " ".join(text.split()) in {" ".join(form.split()) for form in forms}:
+    if _flat(text) in _forms(before):
         return True
     if column.type != "number":
         return False
@@ -162,12 +162,21 @@ def _same(text: str, before: str, column: Column) -> bool:
         return False
 
 
+def _forms(text: str) -> set[str]:
+    """How a text may stand in a file that it was written to."""
+    return {_flat(form) for form in (text, sheet(text), shortened(sheet(text), LONGEST_CELL, WHERE))}
+
+
+def _flat(text: str) -> str:
+    return " ".join(CONTROL.sub("", text).split())
+
+
 def _key(text: str, present: Mapping[str, str]) -> str:
     return present.get(text, text)
 
 
 def _plain(label: str) -> str:
-    return plain(label).casefold()
+    return shortened(plain(label), LONGEST_CELL, WHERE).casefold()
 
 
 def _unguarded(cell: str) -> str:

@@ -65,10 +65,8 @@ def heading(column: Column) -> str:
     return plain(f"{column.name} ({column.unit})" if column.unit else column.name)
 
 
-def _table(document: Document) -> tuple[Line, list[Line]]:
-    lines: list[Line] = []
-    for row in document.rows:
-        lines.append([*_paper(document, row.key), *(_cell(row.cells.get(column.id)) for column in document.columns)])
+def _table(document: Document) -> tuple[Line, Sequence[Line]]:
+    lines = [[*_paper(document, row.key), *(_cell(row.cells.get(column.id)) for column in document.columns)] for row in document.rows]
     return ["key", "title", "year", *map(heading, document.columns)], lines
 
 
@@ -87,8 +85,7 @@ def _tree(document: Document) -> tuple[Line, list[Line]]:
         path = places[one.node]
         labels: list[Entry | str] = [*(Entry(plain(label), one.cites if at == len(path) else ()) for at, label in enumerate(path, 1)), *[""] * (wide - len(path))]
         lines.append([*_paper(document, one.key), *labels, Entry(one.rank), one.by, one.confidence])
-    for out in document.unassigned:
-        lines.append([*_paper(document, out.key), UNASSIGNED, *[""] * (wide - 1), "", "", out.reason])
+    lines += [[*_paper(document, out.key), UNASSIGNED, *[""] * (wide - 1), "", "", out.reason] for out in document.unassigned]
     return ["key", "title", "year", *names_of_levels, "rank", "by", "confidence or reason"], lines
 
 

@@ -38,12 +38,12 @@ carrel summarize $model --to md --to csv --to json --output "$out" > "$out/summa
 echo "see $out/summaries.md"
 
 say "A table: 36 papers by 7 columns"
-carrel table methods --columns "$here/columns.toml" $model --to md --to csv --to tex --to bib --to json --output "$out" > "$out/methods.txt"
+carrel table methods --columns "$here/columns.toml" $model --to md --to csv --to xlsx --to html --to tex --to bib --to json --output "$out" > "$out/methods.txt"
 echo "see $out/methods.md"
 
 say "A taxonomy by where the training signal comes from"
 carrel taxonomy training-signal --facet "where the training signal comes from" $model \
-    --to md --to csv --to tex --to json --output "$out"
+    --to md --to csv --to html --to svg --to tex --to json --output "$out"
 
 say "Related work: a plan to edit, then the text"
 carrel draft related-work --topic "Reinforcement learning after pre-training, for language models, multimodal models and robots: \
@@ -58,8 +58,8 @@ say "Made in $out"
 echo "library/                        the library: 36 papers; library/drafts/related-work.plan.md is the plan, yours to edit"
 echo "how-do-*.md, what-do-*.md       two answers, each sentence with the sentences behind it"
 echo "summaries.md .csv                what each paper says of itself"
-echo "methods.md .csv .tex .bib       the comparison table"
-echo "training-signal.md .csv .tex    the taxonomy, every paper filed or unassigned with a reason"
+echo "methods.md .html .xlsx .tex     the comparison table, also as .csv and .bib"
+echo "training-signal.md .svg .tex    the taxonomy, every paper filed or unassigned with a reason; also as .html and .csv"
 echo "related-work.md .tex .bib       the draft, its coverage and its checks"
 echo
 if [ "${CARREL_DEMO_MODEL:-}" ]; then

@@ -6,7 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import openpyxl
 import pytest
@@ -154,7 +154,7 @@ def held_html(document: Document, text: str) -> None:
 def held_svg(document: Document, text: str) -> None:
     if document.task != "taxonomy":
         return
-    top = ElementTree.fromstring(str(WRITERS["svg"](document)))
+    top = ET.fromstring(str(WRITERS["svg"](document)))
     assert {element.tag.partition("}")[2] for element in top.iter()} == {"svg", "title", "desc", "style", "rect", "path", "g", "text", "tspan"}
     shown = "".join("".join(element.itertext()) for element in top.iter("{http://www.w3.org/2000/svg}text"))
     assert "".join(escape.plain(HIDDEN.sub("", text)).split()) in "".join(shown.split())
@@ -332,7 +332,7 @@ def test_no_two_boxes_of_a_drawing_overlap_and_no_line_leaves_its_box() -> None:
     nodes += [Node(f"n{at}", f"{'深度强化学习综述' * at} label {at}", "d", "n") for at in range(5)]
     nodes += [Node(f"n{at}x", "x" * 70, "d", f"n{at}") for at in range(3)]
     placed = tuple(Assignment(f"key{at}", f"n{at % 3}x" if at % 2 else f"n{at % 5}") for at in range(40))
-    top = ElementTree.fromstring(str(WRITERS["svg"](Document("taxonomy", "T", nodes=tuple(nodes), assignments=placed))))
+    top = ET.fromstring(str(WRITERS["svg"](Document("taxonomy", "T", nodes=tuple(nodes), assignments=placed))))
     groups = list(top.iter("{http://www.w3.org/2000/svg}g"))
     boxes = [[float(group[0].get(name, "")) for name in ("x", "y", "width", "height")] for group in groups]
     assert len(boxes) == 1 + len(nodes) + 8
