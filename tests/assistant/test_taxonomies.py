@@ -335,6 +335,20 @@ def test_a_paper_filed_by_hand_stays_there_with_its_sentence(own: Own) -> None:
     assert own.again() == 0
 
 
+def test_a_paper_filed_by_hand_that_is_not_in_the_library_is_reported(own: Own) -> None:
+    """A typing error in a key does not go unseen, and stops nothing."""
+    own.path.write_text(f'{OWN}\n[[filed]]\nkey = "nobody2020x"\nnode = "robots"\n', "utf-8")
+    assert "tree: nobody2020x: filed by hand, but" in own.edit("--show")
+    assert own.again() == 0
+
+
+def test_a_tree_is_not_grown_from_nothing(carrel: Carrel, empty: Library, asked: ByHand) -> None:
+    """An empty scope is said to be one, and no model is asked."""
+    ran = carrel("taxonomy", "t", "--facet", "subject", at=empty.folder)
+    assert (ran.code, asked.asked) == (2, [])
+    assert "no paper in the scope" in ran.err
+
+
 def test_the_same_edits_by_hand(own: Own) -> None:
     """A line without an id is new and gets one; an id that is gone leaves its papers unassigned; nothing else is asked."""
     before = own.tree()
