@@ -13,6 +13,8 @@ NOWHERE = "none"
 """Where a paper is filed that fits no node."""
 TREE_RULE = "tree"
 """The rule under which the report lists what is wrong with a tree."""
+NAMED = 3
+"""Nodes that one line of the report names."""
 
 
 class Filing(NamedTuple):
@@ -126,7 +128,8 @@ def tree_problems(tree: Tree, assignments: Iterable[Assignment]) -> list[Problem
             said += [f"it stands at level {depth}, below the {tree.bounds.depth} asked for"] if depth > tree.bounds.depth else []
         found += [Problem(node.label, TREE_RULE, reason) for reason in said]
     bare = [node.label for _, node in tree.ordered if not node.definition.strip()]
-    found += [Problem(", ".join(bare), TREE_RULE, "no definition, so papers are filed by the label alone")] if bare else []
+    named = ", ".join(bare[:NAMED]) + (f" and {len(bare) - NAMED} more nodes" if len(bare) > NAMED else "")
+    found += [Problem(named, TREE_RULE, "no definition, so papers are filed by the label alone")] if bare else []
     if not tree.given:
         wide = [(parent, len(some)) for (_, parent), some in siblings.items() if len(some) > tree.bounds.width]
         found += [Problem(parent or "the first level", TREE_RULE, f"{count} nodes, more than {tree.bounds.width}") for parent, count in wide]

@@ -5,7 +5,7 @@
     python benchmarks/taxonomy.py --scale 10000 [--from PAPERS.jsonl]   # time, memory and calls with a scripted model
 
 GOLD_FOLDER holds papers.jsonl (id, title, abstract), gold_paths.jsonl (id, paths) and gold_tree.json. RESULT's papers are
-known by their id, by the key that --prepare gave them, by the key that Carrel gives a paper of that title, or by what
+known by their id, by the key that --prepare gave them, by the key that `carrel add papers.jsonl` gives them, or by what
 `carrel papers --json` says of them (--papers). The result is compared as a grouping of the papers: at the leaf by its
 nodes, at the first level by its branches; a paper without a place is a group of its own. B-cubed counts a pair of papers
 as belonging together when any of their gold paths agree; ARI and NMI take the first path. A first level whose largest
@@ -40,11 +40,11 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def prepare(gold: Path, folder: Path) -> None:
-    """Writes `papers.json` (CSL-JSON, shuffled, under keys that tell nothing) and `tree.txt`, the human tree as a list."""
+    """Writes `papers.jsonl` (shuffled, under keys that tell nothing) and `tree.txt`, the human tree as a list."""
     folder.mkdir(parents=True, exist_ok=True)
     papers = sorted(lines(gold / "papers.jsonl"), key=lambda one: key_for(str(one["id"])))
-    records = [{"id": key_for(str(one["id"])), "type": "article", "title": one["title"], "abstract": one["abstract"]} for one in papers]
-    (folder / "papers.json").write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
+    records = [{"key": key_for(str(one["id"])), "title": one["title"], "abstract": one["abstract"]} for one in papers]
+    (folder / "papers.jsonl").write_text("".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in records), "utf-8")
     (folder / "tree.txt").write_text("\n".join(_outline(json.loads((gold / "gold_tree.json").read_text("utf-8")), 0)) + "\n", "utf-8")
 
 
@@ -156,24 +156,25 @@ def _micro(paths: Mapping[str, Sequence[tuple[str, ...]]], places: Mapping[str, 
 
 
 def known_keys(gold: Path, listed: Path | None) -> dict[str, str]:
-    """Which gold paper a key of a result is."""
-    from store.keys import own_key
+    """Which gold paper a key of a result is: its id, the key of --prepare, what `carrel add papers.jsonl` gives it, or what --papers says."""
+    from store.embedding import HashEmbedder
+    from store.library import Library
     from store.normalize import folded
-    from store.paper import Record
 
     papers = lines(gold / "papers.jsonl")
-    known: dict[str, str] = {}
-    for one in papers:
-        paper, title = str(one["id"]), str(one["title"])
-        for key in (own_key(Record(title=title))[0], f"arxiv-{paper}", key_for(paper), paper):
-            known[key] = paper
-    if listed:
-        titles = {folded(str(one["title"])): str(one["id"]) for one in papers}
-        ids = {str(one["id"]) for one in papers}
-        for one in json.loads(listed.read_text("utf-8")):
-            told = titles.get(folded(one["title"])) or next((value for value in one["identifiers"].values() if value in ids), None)
-            if told:
-                known |= dict.fromkeys([one["key"], *one["aliases"]], told)
+    titles = {folded(str(one["title"])): str(one["id"]) for one in papers}
+    known = {str(one["id"]): str(one["id"]) for one in papers} | {key_for(str(one["id"])): str(one["id"]) for one in papers}
+    with tempfile.TemporaryDirectory() as place:
+        library = Library(Path(place), HashEmbedder(), create=True)
+        library.add(gold / "papers.jsonl")
+        for paper in library.papers():
+            if told := titles.get(folded(paper.title)):
+                known |= dict.fromkeys([paper.key, *paper.aliases], told)
+        library.close()
+    for one in json.loads(listed.read_text("utf-8")) if listed else ():
+        told = titles.get(folded(one["title"])) or next((value for value in one["identifiers"].values() if value in known), "")
+        if told:
+            known |= dict.fromkeys([one["key"], *one["aliases"]], known.get(told, told))
     return known
 
 
@@ -273,7 +274,12 @@ def main() -> None:
     elif not options.result:
         sys.exit("name a RESULT.json, as `carrel taxonomy NAME --json` prints it")
     else:
-        found = score(options.gold, json.loads(options.result.read_text("utf-8")), known_keys(options.gold, options.papers))
+        result = json.loads(options.result.read_text("utf-8"))
+        known = known_keys(options.gold, options.papers)
+        strangers = {one["key"] for one in (*result["assignments"], *result["unassigned"])} - set(known)
+        if strangers:
+            print(f"{len(strangers)} keys of the result are of no gold paper, such as {min(strangers)}; give --papers", file=sys.stderr)
+        found = score(options.gold, result, known)
     if options.json:
         print(json.dumps(found, indent=1))
         return

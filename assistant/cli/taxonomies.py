@@ -187,6 +187,8 @@ def _run(
     new = [facet for facet in dict.fromkeys(asked.facets) if tree is None or facet not in tree.facets]
     if tree and tree.given and new:
         raise UsageError(f"{name!r} is your own tree; grow one by {new[0]!r} under another NAME")
+    if new and not papers:
+        raise UsageError("there is no paper in the scope to grow a tree from; `carrel add` takes some")
     waiting = [one for facet in tree.facets for one in task.waiting(at.library, name, tree.of(facet), papers)] if tree else []
     _say_price(at, wanted, len(new), papers, waiting, asked.bounds)
     for facet in new:

@@ -20,7 +20,8 @@ from assistant.files import free_id
 from assistant.gateway import Check, Parsed, Request
 from assistant.grounding import cites_of, free_form, label_problems
 from assistant.tasks.desk import Desk, label_for
-from assistant.tree import NOWHERE, Filing, Tree, tree_problems
+from assistant.tree import NOWHERE, TREE_RULE, Filing, Tree, tree_problems
+from store.errors import UnknownPaper
 from store.keys import slug
 from store.library import Library
 from store.normalize import folded
@@ -211,7 +212,7 @@ def document(library: Library, name: str, tree: Tree, papers: Sequence[Paper], f
         checked_by_code=sum(bool(one.cites) for one in assignments),
         not_checked=sum(not one.cites for one in assignments),
         blocked=tuple(blocked),
-        marked=tuple(tree_problems(tree, assignments)),
+        marked=(*tree_problems(tree, assignments), *_unknown(library, tree)),
         failed=tuple(failed),
     )
     return Document(
@@ -252,6 +253,17 @@ def _by_person(library: Library, paper: Paper, filed: Sequence[Filing]) -> Stand
         cites = [Cite(paper.key, text.role, (at,), text.sentence(at), text.id) for at in one.sentences if text and at in shown]
         found.append(Assignment(paper.key, one.node, rank, "person", "high", joined_cites(cites)))
     return Standing(tuple(found))
+
+
+def _unknown(library: Library, tree: Tree) -> list[Problem]:
+    """Papers filed by hand that the library does not have, under no key that it ever gave."""
+    found = []
+    for key in tree.filed:
+        try:
+            library.catalog.number(key)
+        except UnknownPaper as error:
+            found.append(Problem(key, TREE_RULE, f"filed by hand, but {error}"))
+    return found
 
 
 def _item(tree: Tree) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assistant.document import Document
-from assistant.tasks.taxonomy import TASK
+from assistant.tasks.taxonomy import TASK, UNREAD
 from assistant.tree import Tree
 from store.keys import slug
 from store.library import Library
@@ -75,7 +75,8 @@ def changes(library: Library, tree: Tree, old: State, new: State, papers: Sequen
         before, after = old.places.get(number, ()), new.places.get(number, ())
         was_known = number in old.places or number in old.reasons
         if before != after or not was_known:
-            said = _why(tree, old, new, before, after, was_known=was_known) or new.reasons.get(number, "")
+            was_filed = was_known and old.reasons.get(number) != UNREAD
+            said = _why(tree, old, new, before, after, was_filed=was_filed) or new.reasons.get(number, "")
             found.append(Change("paper", key, " + ".join(labels[one] for one in before), " + ".join(labels[one] for one in after), said))
     return [change for change in found if change]
 
@@ -96,9 +97,9 @@ def _node_change(
     return Change("node", labels[id_], "", "", "; ".join(said))
 
 
-def _why(tree: Tree, old: State, new: State, before: tuple[str, ...], after: tuple[str, ...], *, was_known: bool) -> str:
+def _why(tree: Tree, old: State, new: State, before: tuple[str, ...], after: tuple[str, ...], *, was_filed: bool) -> str:
     """Why a paper stands elsewhere: the paper is new, or its node, or what there is to choose from, is another."""
-    if not was_known:
+    if not was_filed:
         return "new in the library or the scope"
     gone = [one for one in before if one not in new.nodes]
     if gone:

@@ -1,11 +1,14 @@
 """Trees grown, given, edited and kept alive: what is asked of a model, what stays, what is said."""
 
+import importlib.util
 import json
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -22,7 +25,7 @@ from assistant.treefiles import given_tree
 from store.library import Library
 from store.paper import Record
 from tests.assistant.test_tasks import Answer, ByHand, nobody
-from tests.conftest import Carrel
+from tests.conftest import ROOT, Carrel
 
 OWN = """# My tree. It took a year.
 given = true
@@ -225,7 +228,9 @@ def test_what_was_proposed_is_taken_when_that_is_said(own: Own) -> None:
 
 
 def test_a_tree_of_that_name_is_not_overwritten(own: Own) -> None:
-    """Another --tree for the same name is refused, and so is growing into one's own tree."""
+    """The same once more is no change, another --tree for the same name is refused, and so is growing into one's own tree."""
+    own.edit("--tree", str(own.folder / "given.toml"))
+    (own.folder / "given.toml").write_text(OWN.replace("Robots", "Machines"), "utf-8")
     assert "there is a tree 'own' already" in own.edit("--tree", str(own.folder / "given.toml"), code=2)
     assert "is your own tree" in own.edit("--facet", "subject", "--yes", code=2)
     assert own.path.read_text("utf-8") == OWN
@@ -328,6 +333,20 @@ def test_a_paper_filed_by_hand_stays_there_with_its_sentence(own: Own) -> None:
     own.edit("file", key)
     assert key in own.tree()["robots"]
     assert own.again() == 0
+
+
+def test_a_paper_filed_by_hand_that_is_not_in_the_library_is_reported(own: Own) -> None:
+    """A typing error in a key does not go unseen, and stops nothing."""
+    own.path.write_text(f'{OWN}\n[[filed]]\nkey = "nobody2020x"\nnode = "robots"\n', "utf-8")
+    assert "tree: nobody2020x: filed by hand, but" in own.edit("--show")
+    assert own.again() == 0
+
+
+def test_a_tree_is_not_grown_from_nothing(carrel: Carrel, empty: Library, asked: ByHand) -> None:
+    """An empty scope is said to be one, and no model is asked."""
+    ran = carrel("taxonomy", "t", "--facet", "subject", at=empty.folder)
+    assert (ran.code, asked.asked) == (2, [])
+    assert "no paper in the scope" in ran.err
 
 
 def test_the_same_edits_by_hand(own: Own) -> None:
@@ -514,3 +533,75 @@ def test_what_is_wrong_with_a_tree_is_reported() -> None:
         "reward: no definition, so papers are filed by the label alone",
         "the first level: 2 nodes, more than 1",
     ]
+
+
+@pytest.fixture
+def bench() -> ModuleType:
+    """The benchmark, as it is run."""
+    spec = importlib.util.spec_from_file_location("benchmarks_taxonomy", ROOT / "benchmarks" / "taxonomy.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    """Six papers in two branches; the last stands in both."""
+    paths = {number: [["A", "a1" if number < 2 else "a2"]] if number < 3 else [["B"]] for number in range(5)} | {5: [["B"], ["A", "a2"]]}
+    (tmp_path / "papers.jsonl").write_text("".join(json.dumps({"id": f"25{n:02}.0000{n}", "title": f"Paper {n} of six", "abstract": "We do it."}) + "\n" for n in paths))
+    (tmp_path / "gold_paths.jsonl").write_text("".join(json.dumps({"id": f"25{n:02}.0000{n}", "paths": some}) + "\n" for n, some in paths.items()))
+    (tmp_path / "gold_tree.json").write_text(json.dumps({"A": {"a1": {"_papers": []}, "a2": {"_papers": []}}, "B": {"_papers": []}}))
+    return tmp_path
+
+
+def result(bench: ModuleType, places: dict[int, str]) -> dict[str, object]:
+    """A result that files six papers under a tree as people made it."""
+    nodes = [{"id": one, "label": one, "parent": "A" if one.startswith("a") else None} for one in ("A", "a1", "a2", "B")]
+    assignments = [{"key": bench.key_for(f"25{n:02}.0000{n}"), "node": node, "rank": 1} for n, node in places.items()]
+    return {"nodes": nodes, "assignments": assignments, "unassigned": []}
+
+
+def test_the_benchmark_scores_a_perfect_and_a_poor_result(bench: ModuleType, gold: Path) -> None:
+    """One is one; a lump has full recall and an adjusted Rand index of nought; any gold path counts for F1."""
+    known = bench.known_keys(gold, None)
+    perfect = bench.score(gold, result(bench, {0: "a1", 1: "a1", 2: "a2", 3: "B", 4: "B", 5: "B"}), known)
+    assert (perfect["leaf"]["ari"], perfect["leaf"]["nmi"], perfect["first level"]["ari"]) == (1.0, 1.0, 1.0)
+    assert perfect["places at the leaf"]["precision"] == 1.0
+    assert perfect["places at the leaf"]["first place right"] == 1.0
+    lump = bench.score(gold, result(bench, dict.fromkeys(range(6), "B")), known)
+    assert (lump["leaf"]["ari"], lump["leaf"]["b3_recall"]) == (0.0, 1.0)
+    assert lump["places at the leaf"]["precision"] == 0.5
+
+
+def test_a_first_level_that_is_one_lump_is_left_out(bench: ModuleType, gold: Path) -> None:
+    """Where over 60 % of the papers stand in one branch, agreeing about it says nothing."""
+    lines = (gold / "gold_paths.jsonl").read_text().replace('["B"]', '["A", "b"]')
+    (gold / "gold_paths.jsonl").write_text(lines)
+    assert "first level" not in bench.score(gold, result(bench, {0: "a1"}), bench.known_keys(gold, None))
+
+
+def test_the_benchmark_prepares_a_list_that_tells_nothing_of_its_order(bench: ModuleType, gold: Path, carrel: Carrel, empty: Library) -> None:
+    """Keys are made up, the human tree is a list that --tree takes, and the keys are known again when the result is scored."""
+    bench.prepare(gold, gold / "out")
+    assert (gold / "out" / "tree.txt").read_text() == "- A\n  - a1\n  - a2\n- B\n"
+    assert carrel("add", gold / "out" / "papers.jsonl", at=empty.folder).code == 0
+    keys = {paper.key for paper in empty.papers()}
+    assert keys <= set(bench.known_keys(gold, None))
+    assert all(re.fullmatch(r"p[0-9a-f]{8}", key) for key in keys)
+
+
+def test_filing_is_measured_at_any_size(bench: ModuleType) -> None:
+    """With a scripted model: every paper is accounted for, and the calls stay under one for five papers."""
+    found = bench.scale(150, None)
+    assert found["accounted for"] == found["papers"] == 160
+    assert found["calls"] <= 30
+    assert found["ten more"]["calls"] == 1
+
+
+def test_the_benchmark_says_what_is_missing(bench: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a gold standard is named."""
+    monkeypatch.setattr(sys, "argv", ["taxonomy.py", str(tmp_path), "r.json"])
+    with pytest.raises(SystemExit, match=r"no gold_paths\.jsonl there"):
+        bench.main()
