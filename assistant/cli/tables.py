@@ -192,14 +192,7 @@ def table(
     if given.tidy:
         _tidied(at, wanted)
         show = True
-    if edited_file:
-        library = context.library(keywords_only=True)
-        at.columns()
-        document = edited_table(library, name, at.path, library.considered(at.scope), edited_file)
-    elif show or (not run and (as_json or any(look))):
-        document = at.stored(context.library(keywords_only=True))
-    else:
-        document = _filled(at, wanted)
+    document = _made(at, wanted, edited_file, stored_only=show or (not run and (as_json or any(look))))
     if look.counted or look.disagreements or look.diff:
         _print_look(at, document, look, as_json=as_json)
         ended(document)
@@ -213,6 +206,15 @@ def table(
         say_report(document)
     exported(context, document, formats, output)
     ended(document)
+
+
+def _made(at: At, wanted: Asking, edited_file: Path | None, *, stored_only: bool) -> Document:
+    """The table after an edited file was read back, as it is stored, or brought up to date."""
+    if edited_file:
+        at.columns()  # there has to be a table
+        library = at.context.library(keywords_only=True)
+        return edited_table(library, at.name, at.path, library.considered(at.scope), edited_file)
+    return at.stored(at.context.library(keywords_only=True)) if stored_only else _filled(at, wanted)
 
 
 def _filled(at: At, wanted: Asking) -> Document:

@@ -52,6 +52,8 @@ MATH_COMMANDS = frozenset(
 SIGNS_INSIDE = re.compile(r"\w[^\w\s-]+\w.*[^\w\s-]+\w")
 LONG_WORD, LONGEST_PART, LONGEST_REMARK = 12, 24, 400
 WORD_PART = re.compile(r"([^\w\s]|_)")
+ADDRESS = 40
+"""Characters of a word in a sentence that is no name; it may be wider than the line."""
 PART_DEFINED = r"\providecommand{\partat}[1]{\nobreak\hspace{0pt}#1\hspace{0pt}}% a sign at which a long word may be parted"
 SHEET_CODE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 """Where a spreadsheet would read a character's number."""
@@ -96,8 +98,8 @@ def breakable(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """As `printed`, with places where an address or a formula in a text may be parted."""
-    return " ".join(_parted(word) if SIGNS_INSIDE.search(word) else printed(word) for word in HIDDEN.sub("", text).split())
+    """As `printed`, with places where an address in a text may be parted; names such as Qwen2.5-Math-1.5B stay as they are."""
+    return " ".join(_parted(word) if len(word) > ADDRESS and SIGNS_INSIDE.search(word) else printed(word) for word in HIDDEN.sub("", text).split())
 
 
 def _parted(word: str) -> str:
