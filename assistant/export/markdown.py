@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from assistant.document import NOTE_WARNING, SECOND_READER, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
 from assistant.export import names
 from assistant.export.escape import markdown, plain
+from assistant.tree import Tree
 
 ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
+DEEPEST = 6
+"""Levels of headings that Markdown has."""
 LEGEND = "– is not stated in the abstract; none: the paper says there is none; see paper: it has it, the abstract does not say what."
 
 STATUSES_EXPLAINED = (
@@ -152,12 +155,13 @@ def _marks(marks: Sequence[str]) -> str:
 
 def _taxonomy(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
-    facet = next((node.facet for node in document.nodes if node.facet), "")
-    lines += [f"By {markdown(facet)}.", ""] if facet else []
-    for node in document.nodes:
-        depth = 0 if not node.parent else 1
+    facet = ""
+    for depth, node in Tree("", document.nodes).ordered:
+        if node.facet and node.facet != facet:
+            lines += [f"By {markdown(node.facet)}.", ""]
+            facet = node.facet
         papers = [one for one in document.assignments if one.node == node.id]
-        lines.append(f"{'#' * (depth + 2)} {markdown(node.label)}{f' ({len(papers)})' if papers else ''}")
+        lines.append(f"{'#' * min(depth + 1, DEEPEST)} {markdown(node.label)}{f' ({len(papers)})' if papers else ''}")
         lines += ["", markdown(node.definition), ""]
         for one in papers:
             source = document.sources.get(one.key)
