@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from assistant.errors import AssistantError, SettingsError
+from assistant.errors import AssistantError
 from assistant.settings import Settings, read_settings
 from store.errors import StoreError
 
@@ -257,10 +257,3 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def wanted_setting(value: str, name: str) -> str:
-    """A setting that a command cannot do without; raises SettingsError saying how to give it."""
-    if value:
-        return value
-    raise SettingsError(f"{name} is not set; put it in carrel.toml")

@@ -92,11 +92,6 @@ def fill(
     return desk.finished(made)
 
 
-def missing_columns(library: Library, name: str, columns: Sequence[Column], paper: Paper) -> list[Column]:
-    """The columns of a paper that hold no cell, or one that another question was asked for."""
-    return [column for batch in batches(library, name, columns, [paper]) for column in batch.columns]
-
-
 def document(
     library: Library,
     name: str,

@@ -141,7 +141,7 @@ def test_a_table_is_filled_once(at: Callable[[ByHand], Desk], library: Library) 
     table.fill(at(model), "t", COLUMNS, three(library), nobody)
     assert len(model.asked) == 1
     edited = (COLUMNS[0], Column("score", "Score", "Which score, in percent?", "number"))
-    assert table.missing_columns(library, "t", edited, three(library)[0]) == [edited[1]]
+    assert [batch.columns for batch in table.batches(library, "t", edited, three(library))] == [(edited[1],)]
 
 
 def test_what_was_read_under_an_old_key_is_shown_under_the_present_one(at: Callable[[ByHand], Desk], library: Library) -> None:
