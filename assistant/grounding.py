@@ -170,9 +170,7 @@ def cites_of(found: list[Label], evidence: Evidence) -> tuple[Cite, ...]:
     return joined_cites(cite for label in found if (cite := evidence.cite(label)))
 
 
-def report_of(
-    statements: tuple[Statement, ...], blocked: Sequence[Problem], failed: Sequence[str], model_calls: int, extra: tuple[Problem, ...] = ()
-) -> Report:
+def report_of(statements: tuple[Statement, ...], blocked: Sequence[Problem], failed: Sequence[str]) -> Report:
     """The integrity report of statements that stand, and of those that do not."""
     by_code = sum(bool(statement.cites) and not statement.unchecked for statement in statements)
     return Report(
@@ -181,12 +179,11 @@ def report_of(
         checked_by_model=sum(bool(statement.verdict) for statement in statements),
         not_checked=len(statements) - by_code,
         blocked=tuple(blocked),
-        marked=tuple(problem for statement in statements for problem in statement.problems) + extra,
+        marked=tuple(problem for statement in statements for problem in statement.problems),
         unchecked=tuple(
             Problem(statement.text, rule, "statement and source are in different languages, so their words cannot be compared")
             for statement in statements
             for rule in statement.unchecked
         ),
         failed=tuple(failed),
-        model_calls=model_calls,
     )

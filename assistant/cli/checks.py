@@ -61,7 +61,7 @@ def _print(document: Document, lines: list[int]) -> None:
         word = verdict(statement)
         click.echo(f"{line:>4}  {click.style(word, fg=COLOURS[word])}  {statement.text}")
         for problem in (*statement.blocked, *statement.problems):
-            click.echo(f"          {problem.rule}: {problem.reason}{f'; did you mean {problem.better}?' if problem.rule == 'R1' and problem.better else ''}")
+            click.echo(f"          {problem.rule}: {problem.reason}")
         for cite in statement.cites if word != "not checked" else ():
             if cite.quote:
                 click.echo(click.style(f"          [{cite.key} {','.join(map(str, cite.sentences))}] {cite.quote}", dim=True))

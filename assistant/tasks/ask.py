@@ -195,7 +195,7 @@ def counted(library: Library, inquiry: Inquiry) -> Document | None:
 
 def report(statements: tuple[Statement, ...], blocked: Sequence[Problem], failed: Sequence[str]) -> Report:
     """The integrity report of an answer; what code counted is checked by having been counted."""
-    checked = report_of(tuple(one for one in statements if one.by == "model"), list(blocked), list(failed), 0)
+    checked = report_of(tuple(one for one in statements if one.by == "model"), blocked, failed)
     figures = sum(one.by == "code" for one in statements)
     return replace(checked, statements=checked.statements + figures, checked_by_code=checked.checked_by_code + figures)
 

@@ -3,7 +3,6 @@
 R2 does not apply: nothing was shown. A citation without a place cites its paper's whole abstract.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -51,7 +50,7 @@ def check(library: Library, name: str, given: Sequence[Given | Unreadable], on_d
             statements.append(checked(library, one))
         on_done(done, len(given))
     some = tuple(statements)
-    report = report_of(some, [problem for statement in some for problem in statement.blocked], failed, 0)
+    report = report_of(some, [problem for statement in some for problem in statement.blocked], failed)
     return Document(TASK, name, sections=(Section("", some),), report=report)
 
 
@@ -87,19 +86,13 @@ def _resolved(library: Library, given: Given) -> Resolved:
         try:
             paper = library.paper(asked.key)
         except UnknownPaper as error:
-            problems.append(Problem(given.text, "R1", str(error), _nearest(library, asked.key)))
+            problems.append(Problem(given.text, "R1", str(error), next(iter(library.catalog.near_keys(asked.key)), "")))
             continue
         papers[paper.number] = paper
         found, wrong = _anchored(library, paper, asked, given.text)
         cites += found
         problems += wrong
     return Resolved(joined_cites(cites), tuple(papers.values()), tuple(problems))
-
-
-def _nearest(library: Library, key: str) -> str:
-    """The key of the library that looks most like one that it does not hold; nothing where none does."""
-    keys = [name for paper in library.papers() for name in (paper.key, *paper.aliases)]
-    return next(iter(difflib.get_close_matches(key, keys, 1, 0.75)), "")
 
 
 def _anchored(library: Library, paper: Paper, asked: Asked, statement: str) -> tuple[list[Cite], list[Problem]]:

@@ -120,7 +120,7 @@ def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], f
         sections.append(Section(paragraph.heading, standing))
         blocked += stopped
     statements = tuple(statement for section in sections for statement in section.statements)
-    report = report_of(statements, blocked, list(failed), 0)
+    report = report_of(statements, blocked, failed)
     return Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), report=report)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TASK: Final = "verify"
 RULE: Final = "second reader"
+WORDING, VERDICT = 2_800, 60
+"""Characters of a prompt that are neither statement nor sentences, and tokens of a verdict; for the price that is said before."""
 Kind = Literal["hedge", "population", "causal", "number", "direction", "other"]
 
 
@@ -67,7 +69,8 @@ def verified(desk: "Desk", document: Document) -> Document:
     """The document with a verdict on each statement and cell that cites something; what was judged before is not asked again."""
     have = desk.library.catalog.findings(TASK, "")
     waiting = list({claim.item: claim for claim in claims(document) if (claim.item, 0) not in have}.values())
-    desk.price(len(waiting), sum(2_800 + len(claim.text) + sum(len(cite.quote) for cite in claim.cites) for claim in waiting), 60 * len(waiting))
+    characters = sum(WORDING + len(claim.text) + sum(len(cite.quote) for cite in claim.cites) for claim in waiting)
+    desk.price(len(waiting), characters, VERDICT * len(waiting))
     failed: list[str] = []
     last: GatewayError | None = None
     for claim, outcome in desk.structured_all(waiting, lambda claim: asked(desk, claim, document)):

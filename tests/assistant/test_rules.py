@@ -201,7 +201,7 @@ def test_across_languages_words_are_not_compared(evidence: Evidence) -> None:
     statement = judged(Statement("该方法在七个问答基准上优于PPO和GRPO,训练也更稳定。", (cite(evidence, TIPS, 4),)), evidence)
     assert statement.unchecked == ("R6", "R11")
     assert fitted(statement.text, statement.cites, evidence) is None
-    report = report_of((statement,), [], [], 0)
+    report = report_of((statement,), [], [])
     assert (report.checked_by_code, report.not_checked) == (0, 1)
     assert {problem.rule for problem in report.unchecked} == {"R6", "R11"}
 
