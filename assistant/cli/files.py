@@ -61,10 +61,10 @@ def stored_document(library: Library, kind: str, name: str) -> Document:
         from assistant.tree import Tree
 
         return taxonomy.document(library, name, Tree(*read_tree(path)), library.considered())
-    from assistant.cli.tasks import _read_plan
+    from assistant.cli.drafts import planned
     from assistant.tasks import draft
 
-    return draft.document(library, name, _read_plan(library, path), library.considered())
+    return draft.document(library, name, planned(library, path), library.considered())
 
 
 def _answer(library: Library, question: str) -> Document:

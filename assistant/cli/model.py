@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import click
 
-from assistant.cli.base import Context, note
+from assistant.cli.base import Context, note, print_json
 from assistant.cli.library import ITEMS_FAILED
 from assistant.document import NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
@@ -17,6 +17,7 @@ from assistant.export import WRITERS, written
 from assistant.export.markdown import summary
 from assistant.gateway import Gateway, Price, Reply, Request, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
+from assistant.shapes import document_json
 from assistant.tasks.desk import PACK, Desk
 from store.library import Library
 from store.paper import Paper
@@ -243,3 +244,17 @@ def exported(context: Context, document: Document, formats: Sequence[str], outpu
     if formats:
         for path in written(document, output or context.folder / "exports", formats):
             note(f"wrote {path}")
+
+
+def finish(
+    context: Context, document: Document, show: Callable[[Document], None], *, as_json: bool, formats: Sequence[str], output: Path | None
+) -> None:
+    """What a task made, on the terminal as `show` prints it or as JSON, its report, and its files."""
+    if as_json:
+        print_json(document_json(document))
+    else:
+        show(document)
+    if not as_json or document.report.model_calls:
+        say_report(document)
+    exported(context, document, formats, output)
+    ended(document)

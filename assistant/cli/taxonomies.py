@@ -16,12 +16,12 @@ from assistant.cli.model import (
     asking,
     confirm_price,
     desk,
+    finish,
     formats_option,
     model_options,
     output_option,
     show_options,
 )
-from assistant.cli.tasks import _finish
 from assistant.document import Document, Node
 from assistant.errors import UsageError
 from assistant.export.escape import markdown
@@ -115,7 +115,7 @@ def taxonomy(
         _need(path, name)
         library = context.library(keywords_only=True)
         document = edited_tree(library, name, path, library.considered(scope), edited_file)
-        _finish(context, document, as_json=as_json, formats=formats, output=output)
+        finish(context, document, _print_tree, as_json=as_json, formats=formats, output=output)
         return
     if tree_from:
         _take(path, name, tree_from, facets)
@@ -133,7 +133,7 @@ def taxonomy(
             changed = _changes(at.library, name, path, keep=True)
     if diff:
         _say_changes(context, name, changed, formats, output)
-    _finish(context, document, as_json=as_json, formats=formats, output=output)
+    finish(context, document, _print_tree, as_json=as_json, formats=formats, output=output)
 
 
 class Asked(NamedTuple):
@@ -350,3 +350,25 @@ def _say_changes(context: Context, name: str, changed: Sequence[tree_diff.Change
         path = (output or context.folder / "exports") / f"{slug(name)}.diff.md"
         write_whole(path, "\n".join([f"# What changed in {markdown(name)}", "", *(f"- {markdown(line)}" for line in lines or ["Nothing."]), ""]))
         note(f"wrote {path}")
+
+
+def _print_tree(document: Document) -> None:
+    from rich.console import Console
+    from rich.tree import Tree as Branch
+
+    from assistant.tree import Tree
+
+    root = Branch(document.name, guide_style="dim")
+    tree = Tree(document.name, document.nodes)
+    facets = {facet: root.add(facet, style="bold", highlight=False) if len(tree.facets) > 1 else root for facet in tree.facets}
+    branches: dict[str, Branch] = {}
+    for _, node in tree.ordered:
+        keys = [one.key for one in document.assignments if one.node == node.id]
+        branches[node.id] = branches.get(node.parent, facets[node.facet]).add(f"{node.label} ({len(keys)})" if keys else node.label, highlight=False)
+        if keys:
+            branches[node.id].add(", ".join(keys), style="cyan", highlight=False)
+    if document.unassigned:
+        out = root.add(f"unassigned ({len(document.unassigned)})")
+        for one in document.unassigned:
+            out.add(f"{one.key}: {one.reason}", highlight=False)
+    Console(highlight=False, markup=False).print(root)

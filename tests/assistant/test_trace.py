@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assistant.cli import model
-from assistant.cli.tasks import keep_answer
+from assistant.cli.answers import keep_answer
 from assistant.gateway import Gateway
 from assistant.gateway.ledger import Ledger, Metered
 from assistant.settings import Settings
