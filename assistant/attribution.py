@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from assistant.document import Cite
-from assistant.evidence import Evidence, Shown
+from assistant.document import YOURS, Cite
+from assistant.evidence import Evidence, Labelled
 from store.keywords import stems
 from store.language import language_of, script_of
 
@@ -24,7 +24,7 @@ LEAST_WORDS = 4
 
 
 class Fit(NamedTuple):
-    """Sentences of one paper and how well they fit: 0 to 1."""
+    """Sentences of one paper, or of the person's own abstract (no key), and how well they fit: 0 to 1."""
 
     key: str
     sentences: tuple[int, ...]
@@ -32,7 +32,7 @@ class Fit(NamedTuple):
 
     def __str__(self) -> str:
         where = "title" if self.sentences == (0,) else ",".join(map(str, self.sentences))
-        return f"{self.key} {where}"
+        return f"{self.key or YOURS} {where}"
 
 
 class Judged(NamedTuple):
@@ -55,7 +55,7 @@ def judged(text: str, cites: Iterable[Cite], evidence: Evidence) -> Judged | Non
     if len(wanted) < LEAST_WORDS or not comparable(text, some):
         return None
     weights = _weights(wanted, evidence)
-    held = frozenset[str]().union(*(stems(cite.quote) for cite in some), *(_title(evidence, cite.key) for cite in some))
+    held = frozenset[str]().union(*(stems(cite.quote) for cite in some), *(_title_of(evidence.cited(cite)) for cite in some))
     mine = _share(weights, held)
     count = max(len(cite.sentences) for cite in some)
     rivals = ranked(text, evidence, count)
@@ -64,9 +64,9 @@ def judged(text: str, cites: Iterable[Cite], evidence: Evidence) -> Judged | Non
 
 
 def ranked(text: str, evidence: Evidence, count: int = 1) -> list[Fit]:
-    """The papers shown by how well their best `count` sentences fit a text, best first, ties by key."""
+    """What was shown by how well the best `count` sentences of each fit a text, best first, ties by key."""
     weights = _weights(stems(text), evidence)
-    fits = [_best(shown, weights, count) for shown in evidence.papers]
+    fits = [_best(shown, weights, count) for shown in evidence.every]
     return sorted(fits, key=lambda fit: (-fit.share, fit.key))
 
 
@@ -87,7 +87,7 @@ def _is_cited(fit: Fit, cites: tuple[Cite, ...]) -> bool:
     return any(fit.key == cite.key and set(fit.sentences) & {0 if cite.text.startswith("title") else number for number in cite.sentences} for cite in cites)
 
 
-def _best(shown: Shown, weights: dict[str, float], count: int) -> Fit:
+def _best(shown: Labelled, weights: dict[str, float], count: int) -> Fit:
     """The sentences of a paper that together fit best, chosen one after the other; its title stands beside each."""
     sentences = _sentences(shown)
     held = _title_of(shown)
@@ -99,25 +99,21 @@ def _best(shown: Shown, weights: dict[str, float], count: int) -> Fit:
         held |= sentence.stems
         chosen.append(sentence.number)
         sentences = [one for one in sentences if one.number != sentence.number]
-    return Fit(shown.paper.key, tuple(sorted(chosen)) or (0,), _share(weights, held))
+    return Fit(shown.key, tuple(sorted(chosen)) or (0,), _share(weights, held))
 
 
-def _sentences(shown: Shown) -> list[_Sentence]:
+def _sentences(shown: Labelled) -> list[_Sentence]:
     text = shown.text
     return [_Sentence(number, stems(text.sentence(number))) for number, _, _ in text.sentences] if text else []
 
 
-def _title_of(shown: Shown) -> frozenset[str]:
-    return stems(shown.title.characters) if shown.title else frozenset()
-
-
-def _title(evidence: Evidence, key: str) -> frozenset[str]:
-    return next((_title_of(shown) for shown in evidence.papers if shown.paper.key == key), frozenset())
+def _title_of(shown: Labelled | None) -> frozenset[str]:
+    return stems(shown.title.characters) if shown and shown.title else frozenset()
 
 
 def _weights(wanted: frozenset[str], evidence: Evidence) -> dict[str, float]:
     """How much each word tells: log(1 + N / n) for a word that n of the N papers shown hold."""
-    papers = [_title_of(shown).union(*(one.stems for one in _sentences(shown))) for shown in evidence.papers]
+    papers = [_title_of(shown).union(*(one.stems for one in _sentences(shown))) for shown in evidence.every]
     total = max(len(papers), 1)
     return {word: math.log(1 + total / max(sum(word in held for held in papers), 1)) for word in wanted}
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assistant.document import NOTE_WARNING
+from assistant.document import NOTE_WARNING, OWN
 from assistant.errors import UsageError
 from store import sentences
 
@@ -24,7 +24,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,60}\]:?")
 BRACKETED = re.compile(r"\[(?=[^\[\]]*@)([^\[\]]*)\]")
 INLINE = re.compile(rf"(?<![\w.@])-?@(?:\{{([^{{}}\s]{{1,200}})\}}|({KEY}))(?:\s?\[(?:pp?|chap|ch|sec|figs?|vol|no|lines?|[Kk]ap|Abs|S|§)\b\.?[^\[\]@]{{0,60}}\])?")
-APPENDIX = re.compile(r"^(?:sentences behind it|sources|references|bibliography|works cited|literature|literatur|références|coverage|checks|columns|参考文献)$", re.IGNORECASE)
+APPENDIX = re.compile(r"^(?:sentences behind it|sources|references|bibliography|works cited|literature|literatur|références|coverage|checks|columns|closest to your abstract|already in your library\?|参考文献)$", re.IGNORECASE)
 LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]*\]\s*){0,2})\{([^}]*)\}((?:(?<=\})(?:\[[^\]]{0,200}\]){0,2}\{[^{}\s]{1,200}\})*)")
 NARRATIVE = re.compile(r"(?:textcite|citet|citeauthor|citealt|cite[Pp]?t)$|^[cC]itet")
 LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
@@ -41,6 +41,11 @@ class Asked:
     sentences: tuple[int, ...] = ()
     quote: str = ""
     text: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names the writer's own abstract and no paper."""
+        return self.text == OWN and not self.key
 
 
 @dataclass(frozen=True, slots=True)

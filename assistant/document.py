@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 Status = Literal["stated", "absent", "not stated", "full text needed"]
 STATUSES: tuple[Status, ...] = ("stated", "absent", "not stated", "full text needed")
 By = Literal["model", "person"]
+OWN: Final = "own"
+"""The text of a citation, and the reference of a plan, that is the person's own abstract: it has no key and is in no bibliography."""
+YOURS: Final = "your abstract"
+"""What it is called wherever a person reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cite:
     """Sentences of one text of a paper, and the words there, cut from the stored text.
 
-    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes.
+    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes. Where `text` is
+    `own` these are sentences (0 its title) of the abstract that the person writes about: there is no key and no anchor.
     """
 
     key: str
@@ -21,6 +26,18 @@ class Cite:
     sentences: tuple[int, ...]
     quote: str
     anchor: int = 0
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names the person's own abstract and no paper."""
+        return self.text == OWN
+
+    @property
+    def own_place(self) -> str:
+        """Where in the person's own abstract it stands: `your abstract, sentences 2,3`."""
+        numbers = [str(number) for number in self.sentences if number]
+        parts = [YOURS, *(["title"] if 0 in self.sentences else ()), *([f"sentence{'s' * (len(numbers) > 1)} {','.join(numbers)}"] if numbers else ())]
+        return ", ".join(parts)
 
 
 SOURCE_CHANGED = "source text changed"
@@ -58,6 +75,11 @@ class Statement:
     def marks(self) -> tuple[str, ...]:
         """The rules that mark it, each once."""
         return tuple(dict.fromkeys(problem.rule for problem in self.problems))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The papers it cites, each once; the person's own abstract is none."""
+        return tuple(dict.fromkeys(cite.key for cite in self.cites if not cite.is_own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +175,31 @@ class Row:
 
     key: str
     cells: dict[str, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a paper is to the person's own abstract: the search's fused score, the cosine of its best passage, what found it."""
+
+    key: str
+    score: float
+    cosine: float | None
+    found_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Novelty:
+    """A sentence of the person's own abstract that claims something new, and sentences of a library paper that may say it already.
+
+    `state` is "found"; "weak" where too few words are shared and no second reader agrees; "to compare" where search alone named
+    the sentences; "none found" where nothing was found in the papers compared, which says nothing of others.
+    """
+
+    claim: Cite
+    cites: tuple[Cite, ...] = ()
+    reason: str = ""
+    state: Literal["found", "weak", "to compare", "none found"] = "none found"
+    verdict: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +312,8 @@ class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it.
 
     `restated` is the question as it was looked up, where that is not the question as it was asked. A table whose rows stand
-    in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper.
+    in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper. The table of a draft holds
+    the papers `nearest` to the person's own abstract; its `novelty` are claims of that abstract.
     """
 
     task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
@@ -284,6 +332,8 @@ class Document:
     report: Report = field(default_factory=Report)
     outcome: str = ""
     restated: str = ""
+    nearest: tuple[Nearness, ...] = ()
+    novelty: tuple[Novelty, ...] = ()
     model: str = ""
     tokens_in: int | None = 0
     tokens_out: int | None = 0
@@ -296,12 +346,13 @@ class Document:
 
     def cited(self) -> tuple[str, ...]:
         """The keys that are cited anywhere, in order of key."""
-        return tuple(sorted({cite.key for cite in self.cites()}))
+        return tuple(sorted({cite.key for cite in self.cites() if not cite.is_own}))
 
     def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""
         filed = {one.key for one in self.assignments} | {one.key for one in self.unassigned}
-        return frozenset(self.cited()) | {row.key for row in self.rows} | {one.key for one in self.summaries} | filed
+        near = {one.key for one in self.nearest} | {cite.key for one in self.novelty for cite in one.cites}
+        return frozenset(self.cited()) | {row.key for row in self.rows} | {one.key for one in self.summaries} | filed | near
 
     def cites(self) -> Iterable[Cite]:
         """Every citation of statements, cells, results and assignments."""
@@ -329,8 +380,11 @@ class Document:
                 for section in self.sections
             ),
             rows=tuple(
-                replace(row, cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in row.cells.items()}) for row in self.rows
+                replace(row, key=names.get(row.key, row.key), cells={name: replace(cell, cites=cites(cell.cites)) for name, cell in row.cells.items()})
+                for row in self.rows
             ),
+            nearest=tuple(replace(one, key=names.get(one.key, one.key)) for one in self.nearest),
+            novelty=tuple(replace(one, cites=cites(one.cites)) for one in self.novelty),
             summaries=tuple(
                 replace(
                     summary,
@@ -380,12 +434,14 @@ class Document:
                 for one in self.summaries
             ),
             assignments=tuple(replace(one, cites=moved(one.cites, one.key)[0]) for one in self.assignments),
+            novelty=tuple(replace(one, cites=moved(one.cites, one.claim.quote)[0]) for one in self.novelty),
         )
         return replace(whole, report=replace(whole.report, marked=(*whole.report.marked, *changed))) if changed else whole
 
     def rests_on_notes(self) -> bool:
         """Whether any quote is from a note and not from the authors' abstract."""
-        return any(self.sources[cite.key].is_note for cite in self.cites() if cite.key in self.sources)
+        some = (*self.cites(), *(cite for one in self.novelty for cite in one.cites))
+        return any(self.sources[cite.key].is_note for cite in some if cite.key in self.sources)
 
 
 SECOND_READER = "on 72 claims judged by people, .59 of what it flags is rightly flagged (precision), and .97 of what is unsupported is flagged (recall)"

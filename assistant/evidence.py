@@ -1,14 +1,16 @@
 """Papers → labelled sentences for a prompt, and labels in a reply → anchors.
 
-A prompt shows `[3.2]`, sentence 2 of the third paper shown; `[3.0]` is its title. The model answers with labels, code
-turns them into anchors and cuts the quotes from the stored text, so a quote is verbatim by construction.
+A prompt shows `[3.2]`, sentence 2 of the third paper shown; `[3.0]` is its title; `[0.2]` is of the abstract that the person
+writes about, where there is one. The model answers with labels, code turns them into anchors and cuts the quotes from the
+stored text, so a quote is verbatim by construction.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.document import Cite, Source
+from assistant.document import OWN, Cite, Source
 from assistant.visible import HIDDEN, reads_like_an_instruction, visible
 from store.library import Library
 from store.paper import Paper
@@ -20,17 +22,19 @@ GROUP = re.compile(rf"\[\s?{_NUMBER}\.\s?{_NUMBER}(?:\s?(?:[,;–—/&-]|and|to)
 INNER = re.compile(rf"({_NUMBER})\.\s?({_NUMBER})(?:\s?(?:[–—-]|to)\s?(?:({_NUMBER})\.)?({_NUMBER}))?|({_NUMBER})")
 NO_LABEL = re.compile(r"[\[<][^\[\]<>\d]{0,20}\d+\s?\.\s?-?\d+[^\[\]<>]{0,30}(?:[\]>]|$)|(?<!\[)\b\d{1,3}\.\d{1,3}\]")
 """What looks like a label and is none, after the labels were taken out: `[see 3.2]`, `[3.2`, `<3.2>`."""
+NO_PAPER = -1
+"""The paper of a number that stands where a label should: none."""
 EMPTIED = re.compile(r"\[\s?\]|``|\*\*\s?\*\*")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Paper `paper` of those shown, sentence `sentence` of its text (0 is the title)."""
+    """Paper `paper` of those shown (0 is the person's own abstract), sentence `sentence` of its text (0 is the title)."""
 
     paper: int
     sentence: int
 
     def __str__(self) -> str:
-        return f"[{self.paper}.{self.sentence}]"
+        return f"[{self.paper}.{self.sentence}]" if self.paper >= 0 else f"[{self.sentence}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,17 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One paper as a prompt shows it. `title` and `text` are stored texts; either may be missing."""
+class Labelled:
+    """A text as a prompt shows it, its sentences labelled. Either of `title` and `text` may be missing."""
 
     number: int
-    paper: Paper
     title: Text | None
     text: Text | None
+
+    @property
+    def key(self) -> str:
+        """The key of its paper; the person's own abstract has none."""
+        return ""
 
     @property
     def lines(self) -> list[Line]:
@@ -58,17 +66,6 @@ class Shown:
             assert self.text is not None  # the loop is over its sentences
             lines.append(Line(f"[{self.number}.{number}]", visible(self.text.sentence(number))))
         return lines
-
-    @property
-    def heading(self) -> Cite | None:
-        """The title, or the first sentence where there is none: what names the paper where nothing more is said of it."""
-        text = self.title or self.text
-        return _cite(self.paper.key, text, 1) if text and text.sentences else None
-
-    @property
-    def about(self) -> str:
-        """Date and kind, for the head of the paper in a prompt."""
-        return self.paper.year or "no date"
 
     @property
     def texts(self) -> list[str]:
@@ -91,13 +88,61 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown(Labelled):
+    """One paper as a prompt shows it, its title and text as they are stored."""
+
+    paper: Paper
+
+    @property
+    def key(self) -> str:
+        """The key of the paper."""
+        return self.paper.key
+
+    @property
+    def heading(self) -> Cite | None:
+        """The title, or the first sentence where there is none: what names the paper where nothing more is said of it."""
+        text = self.title or self.text
+        return _cite(self.paper.key, text, 1) if text and text.sentences else None
+
+    @property
+    def about(self) -> str:
+        """Date and kind, for the head of the paper in a prompt."""
+        return self.paper.year or "no date"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText(Labelled):
+    """The person's own abstract: paper 0 of a prompt. Statements may rest on it; nothing is anchored in it, no bibliography lists it."""
+
+    def cite(self, sentence: int) -> Cite | None:
+        """A sentence of it, 0 the title; None for a number it has not."""
+        if sentence == 0:
+            return Cite("", OWN, (0,), self.title.characters) if self.title else None
+        has = self.text is not None and 1 <= sentence <= len(self.text.sentences)
+        return Cite("", OWN, (sentence,), self.text.sentence(sentence)) if has and self.text else None
+
+    @property
+    def count(self) -> int:
+        """How many sentences it has, its title aside."""
+        return len(self.text.sentences) if self.text else 0
+
+    @property
+    def digest(self) -> str:
+        """Names its words: what was written from other words is written anew."""
+        return hashlib.sha256("\n".join(self.texts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """The papers of one prompt, in order of key, numbered from 1."""
+    """The papers of one prompt, in order of key, numbered from 1, and beside them the person's own abstract where it is shown."""
 
     papers: tuple[Shown, ...]
+    own: OwnText | None = None
 
     def cite(self, label: Label) -> Cite | None:
         """The anchor that a label names, or None when no such label was shown."""
+        if label.paper == 0 and self.own:
+            return self.own.cite(label.sentence)
         if not 1 <= label.paper <= len(self.papers):
             return None
         shown = self.papers[label.paper - 1]
@@ -112,12 +157,23 @@ class Evidence:
         """The keys of the papers shown."""
         return tuple(shown.paper.key for shown in self.papers)
 
+    @property
+    def every(self) -> tuple[Labelled, ...]:
+        """All that was shown: the papers, and the person's own abstract."""
+        return (*self.papers, *((self.own,) if self.own else ()))
+
     def shown(self, key: str) -> Shown | None:
         """The paper of that key, if it was shown."""
         return next((shown for shown in self.papers if shown.paper.key == key), None)
 
+    def cited(self, cite: Cite) -> Labelled | None:
+        """What a citation names, if it was shown: a paper, or the person's own abstract."""
+        return self.own if cite.is_own else self.shown(cite.key)
+
     def sentences(self, cite: Cite) -> list[str]:
         """The sentences that a citation names, one by one; its whole quote where the text is none of those shown."""
+        if cite.is_own:
+            return [one.quote for number in cite.sentences if self.own and (one := self.own.cite(number))] or [cite.quote]
         shown = self.shown(cite.key)
         text = next((one for one in (shown.title, shown.text) if one and one.id == cite.anchor), None) if shown else None
         return [text.sentence(number) for number in cite.sentences] if text else [cite.quote]
@@ -132,7 +188,7 @@ def gathered(library: Library, papers: Sequence[Paper], language: str = "") -> E
     for number, paper in enumerate(sorted(papers, key=lambda paper: paper.key), 1):
         texts = {text.role: text for text in library.texts(paper)}
         title, abstract = (_in_language(texts, role, language) for role in ("title", "abstract"))
-        shown.append(Shown(number, paper, title, abstract))
+        shown.append(Shown(number, title, abstract, paper))
     return Evidence(tuple(shown))
 
 
@@ -219,7 +275,7 @@ def _expanded(group: str) -> list[Label]:
     found: list[Label] = []
     for paper, first, other, last, alone in (part.groups() for part in INNER.finditer(group)):
         if alone:
-            found.append(Label(found[-1].paper if found else 0, int(alone)))
+            found.append(Label(found[-1].paper if found else NO_PAPER, int(alone)))
         elif last and (not other or other == paper) and 0 < int(last) - int(first) < 30:
             found += [Label(int(paper), number) for number in range(int(first), int(last) + 1)]
         else:

@@ -1,4 +1,4 @@
-"""The files that a person owns: a table's columns, a tree, a draft's plan. Written whole or not at all; old ones kept."""
+"""The files that a person owns: a table's columns, a tree, a draft's plan and abstract. Written whole or not at all; old ones kept."""
 
 import os
 import time
@@ -36,6 +36,11 @@ def taxonomy_file(folder: Path, name: str) -> Path:
 def plan_file(folder: Path, name: str) -> Path:
     """Where a draft's plan stands."""
     return folder / "drafts" / f"{slug(name)}.plan.md"
+
+
+def about_file(folder: Path, name: str) -> Path:
+    """Where the abstract stands that a draft is about."""
+    return folder / "drafts" / f"{slug(name)}.about.txt"
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

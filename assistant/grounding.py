@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assistant import attribution, polarity
-from assistant.document import Cite, Problem, Report, Statement
-from assistant.evidence import Evidence, Label, Shown, joined_cites, labels, unreadable_labels
+from assistant.document import YOURS, Cite, Problem, Report, Statement
+from assistant.evidence import Evidence, Label, Labelled, Shown, joined_cites, labels, unreadable_labels
 from assistant.numbers import Number, as_read, misplaced, missing, numbers, unknown_names
 from assistant.quotes import quotations, stands_in
 from assistant.references import free_references
@@ -48,10 +48,11 @@ def free_form(text: str) -> list[Problem]:
 
 def unfounded_quotations(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
     """What a statement puts in quotation marks and the papers it cites do not say in these words (R5)."""
-    papers = {cite.key for cite in cites} or set(evidence.keys)
-    whole = [words for shown in evidence.papers if shown.paper.key in papers for words in shown.texts]
+    papers = {cite.key for cite in cites} or {shown.key for shown in evidence.every}
+    whole = [words for shown in evidence.every if shown.key in papers for words in shown.texts]
+    named = ", ".join(key or YOURS for key in sorted(papers))
     return [
-        Problem(text, "R5", f"“{quote}” does not stand so in {', '.join(sorted(papers)) if cites else 'any paper shown'}")
+        Problem(text, "R5", f"“{quote}” does not stand so in {named if cites else 'any paper shown'}")
         for quote in quotations(text)
         if not any(stands_in(quote, words) for words in whole)
     ]
@@ -81,7 +82,7 @@ def number_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> lis
     """Numbers that the cited sentences do not hold, or hold of something else, and names with digits that no cited paper holds (R4)."""
     sources = near_sentences(text, cites, evidence)
     read = as_read(text, " ; ".join(sources))
-    papers = len({cite.key for cite in cites})
+    papers = len({cite.key for cite in cites if not cite.is_own})
     absent = [one for one in missing(read, " ; ".join(sources)) if not _counts(one, papers)]
     elsewhere = " ; ".join(cite.quote for cite in cites)
     found = [Problem(text, "R4", _absent(number, elsewhere)) for number in absent]
@@ -90,7 +91,7 @@ def number_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> lis
         for number in misplaced(read, sources)
         if number not in absent and not _counts(number, papers)
     ]
-    whole = " ; ".join([*(words for cite in cites if (shown := evidence.shown(cite.key)) for words in shown.texts), elsewhere])
+    whole = " ; ".join([*(words for cite in cites if (shown := evidence.cited(cite)) for words in shown.texts), elsewhere])
     return found + [Problem(text, "R4", f"{name!r} is not in the papers it cites") for name in unknown_names(read, whole)]
 
 
@@ -132,19 +133,19 @@ def attribution_problems(statement: Statement, evidence: Evidence) -> list[Probl
 def paper_problems(text: str, cites: Sequence[Cite], evidence: Evidence) -> list[Problem]:
     """Cited papers that are retracted, withdrawn or superseded (R10), or whose text reads like an instruction to a model."""
     found = []
-    for key in dict.fromkeys(cite.key for cite in cites):
-        shown = evidence.shown(key)
+    for cite in {cite.key: cite for cite in cites}.values():
+        shown = evidence.cited(cite)
         if shown is None:
             continue
-        found += [Problem(text, "R10", f"{key}: {notice}") for notice in notices(shown)]
+        found += [Problem(text, "R10", f"{cite.key}: {notice}") for notice in (notices(shown) if isinstance(shown, Shown) else ())]
         if shown.is_suspicious:
             found.append(Problem(text, SUSPICIOUS, suspicion(shown)))
     return found
 
 
-def suspicion(shown: Shown) -> str:
+def suspicion(shown: Labelled) -> str:
     """Which words of a paper read like an instruction; neutral, for papers on such attacks quote them too."""
-    return f"{shown.paper.key} holds text that reads like an instruction to a model, or hides characters: “{shown.instruction}”"
+    return f"{shown.key or YOURS} holds text that reads like an instruction to a model, or hides characters: “{shown.instruction}”"
 
 
 def notices(shown: Shown) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
     ## Heading of a paragraph
     - [contrast; 25 words] what the sentence says {@key 2,3; @other 0}
 
-The numbers are sentences of the paper's abstract, 0 its title. Lines that are neither are the person's own notes.
+The numbers are sentences of the paper's abstract, 0 its title. `@own 2` is a sentence of the abstract that the person writes
+about; no paper is found under that name. Lines that are neither are the person's own notes.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assistant.document import OWN
 from assistant.errors import SettingsError
 
 JOBS = ("introduces", "compares", "contrasts", "states a gap", "positions")
@@ -24,6 +26,11 @@ class Reference:
 
     key: str
     sentences: tuple[int, ...]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it names the person's own abstract and no paper."""
+        return self.key == OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,12 @@ class PlannedParagraph:
     @property
     def keys(self) -> tuple[str, ...]:
         """The papers it rests on, in order of key."""
-        return tuple(sorted({reference.key for sentence in self.sentences for reference in sentence.rests_on}))
+        return tuple(sorted({reference.key for sentence in self.sentences for reference in sentence.rests_on if not reference.is_own}))
+
+    @property
+    def rests_on_own(self) -> bool:
+        """Whether any of its sentences rests on the person's own abstract."""
+        return any(reference.is_own for sentence in self.sentences for reference in sentence.rests_on)
 
 
 def plan_markdown(name: str, paragraphs: Sequence[PlannedParagraph], left_out: Sequence[tuple[str, str]]) -> str:

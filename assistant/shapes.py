@@ -1,6 +1,6 @@
 """A Document as JSON: the field names that `--json` promises, and back again for what is stored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assistant.document import (
     NOTE_WARNING,
@@ -11,7 +11,9 @@ from assistant.document import (
     Cite,
     Column,
     Document,
+    Nearness,
     Node,
+    Novelty,
     Problem,
     Report,
     Statement,
@@ -167,7 +169,8 @@ def _taxonomy(document: Document) -> Json:
 
 
 def _draft(document: Document) -> Json:
-    return {
+    """A draft; `closest` and `novelty` stand only where it is about an abstract of the person's own."""
+    shape: Json = {
         "name": document.name,
         "paragraphs": [
             {"heading": section.heading, "statements": [statement_json(statement) for statement in section.statements]}
@@ -176,6 +179,21 @@ def _draft(document: Document) -> Json:
         "coverage": _coverage(document),
         "report": report_json(document.report),
     }
+    cells = {row.key: row.cells for row in document.rows}
+    shape |= {"closest": [_near(one, cells.get(one.key, {})) for one in document.nearest]} if document.nearest else {}
+    return shape | ({"novelty": [novelty_json(one) for one in document.novelty]} if document.novelty else {})
+
+
+def _near(near: Nearness, cells: Mapping[str, Cell]) -> Json:
+    """A paper near to the person's own abstract; `cells` are empty where no model has read it beside that."""
+    shape: Json = {"key": near.key, "score": near.score, "cosine": near.cosine, "found_by": list(near.found_by)}
+    return shape | {"cells": {name: cell_json(cell) for name, cell in cells.items()}}
+
+
+def novelty_json(novelty: Novelty) -> Json:
+    """A claim of the person's own abstract, by the number of its sentence, and the paper's sentences that may say it already."""
+    shape: Json = {"claim": novelty.claim.quote, "sentence": novelty.claim.sentences[0], "cites": cites_json(novelty.cites)}
+    return shape | {"reason": novelty.reason, "state": novelty.state}
 
 
 def _summarize(document: Document) -> Json:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assistant import about
 from assistant.citing import Given, statements_in
 from assistant.cli.base import Context, print_json, progress, stop
-from assistant.cli.model import LEDGER, asking, desk, model_options, say_report
+from assistant.cli.model import LEDGER, asking, desk, model_options, place, say_report
 from assistant.document import Document
 from assistant.export import written
 from assistant.export.markdown import verdict
@@ -32,18 +33,19 @@ def check(context: Context, /, file: Path, formats: tuple[str, ...], output: Pat
     r"""Holds each statement of FILE against the library: do its papers say so? Asks no model, except with --verify.
 
     FILE is Markdown with [@key], LaTeX with \cite{key}, or JSON Lines of {"text", "cites": [{"key", "sentences",
-    "quote"}]}. Ends with exit code 1 where a statement is blocked or marked.
+    "quote"}]}. The abstract that a draft of this name is about counts as the writer's own. Ends with exit code 1 where a
+    statement is blocked or marked.
     """
     from assistant.tasks import check as task
 
-    wanted, given = asking(options), statements_in(file)
+    wanted, given, own = asking(options), statements_in(file), about.kept(context.folder, file.stem)
     with progress("checking") as bar:
         if wanted.verify:
             with desk(context, wanted, keywords_only=True) as at:
-                document = at.finished(task.check(at.library, f"check of {file.name}", given, bar))
+                document = at.finished(task.check(at.library, f"check of {file.name}", given, bar, own))
         else:
             library = context.library(keywords_only=True)
-            document = with_sources(library, task.check(library, f"check of {file.name}", given, bar))
+            document = with_sources(library, task.check(library, f"check of {file.name}", given, bar, own))
     if as_json:
         print_json(document_json(document))
     else:
@@ -64,7 +66,7 @@ def _print(document: Document, lines: list[int]) -> None:
             click.echo(f"          {problem.rule}: {problem.reason}")
         for cite in statement.cites if word != "not checked" else ():
             if cite.quote:
-                click.echo(click.style(f"          [{cite.key} {','.join(map(str, cite.sentences))}] {cite.quote}", dim=True))
+                click.echo(click.style(f"          [{place(cite)}] {cite.quote}", dim=True))
 
 
 @click.command()
@@ -92,11 +94,12 @@ def trace(context: Context, /, text: str, replay: Path | None, as_json: bool) ->
 def _print_trace(one: "Trace") -> None:
     click.secho(one.kept.said, bold=True)
     click.echo(f"  {one.kept.task} {one.kept.name}".rstrip())
-    for place in one.places:
-        numbers = "title" if place.cite.text == "title" else f"{place.cite.text} {','.join(map(str, place.cite.sentences))}"
-        spans = ", ".join(f"{start}–{end}" for start, end in place.spans)
-        click.echo(f"  {click.style(f'[{place.cite.key} {numbers}]', fg='cyan')} {place.cite.quote}")
-        click.echo(f"      characters {spans} of the text; read from {place.source}")
+    for where in one.places:
+        text = f"{where.cite.key} {where.cite.text} {','.join(map(str, where.cite.sentences))}"
+        named = place(where.cite) if where.cite.is_own or where.cite.text == "title" else text
+        spans = ", ".join(f"{start}–{end}" for start, end in where.spans)
+        click.echo(f"  {click.style(f'[{named}]', fg='cyan')} {where.cite.quote}")
+        click.echo(f"      {f'characters {spans} of the text; ' if spans else ''}read from {where.source}")
     for mark in one.kept.marks:
         click.secho(f"  marked by {mark}", fg="yellow")
     if one.exchange is None:

@@ -197,7 +197,7 @@ def dollars(cost: float) -> str:
 
 def cited(statement: Statement) -> str:
     """A statement as the terminal shows it, its citations behind it; of what code counted the first keys."""
-    found = [cite.key if statement.by == "code" else f"{cite.key} {_place(cite)}" for cite in statement.cites]
+    found = [cite.key if statement.by == "code" else place(cite) for cite in statement.cites]
     more = f", and {len(found) - MOST_KEYS} more" if len(found) > MOST_KEYS else ""
     places = ", ".join(found[:MOST_KEYS]) + more
     marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
@@ -206,11 +206,14 @@ def cited(statement: Statement) -> str:
 
 def quoted(cite: Cite) -> str:
     """The words that a citation points at, with where they stand."""
-    return f"{click.style(f'[{cite.key} {_place(cite)}]', fg='cyan')} {cite.quote}"
+    return f"{click.style(f'[{place(cite)}]', fg='cyan')} {cite.quote}"
 
 
-def _place(cite: Cite) -> str:
-    return "title" if cite.text == "title" else ",".join(map(str, cite.sentences))
+def place(cite: Cite) -> str:
+    """Where a citation points: a paper's key with its sentences, or sentences of the person's own abstract."""
+    if cite.is_own:
+        return cite.own_place
+    return f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}"
 
 
 def say_report(document: Document, *, problems: bool = True) -> None:

@@ -26,7 +26,8 @@ CORPORATE = re.compile(
 
 def write(document: Document) -> str:
     """One entry a cited paper, in order of key."""
-    keys = document.cited() if document.task in {"ask", "draft"} else tuple(document.sources)
+    table = {row.key for row in document.rows}
+    keys = sorted({*document.cited(), *table}) if document.task in {"ask", "draft"} else tuple(document.sources)
     return "\n".join(entry(document.sources[key]) for key in keys if key in document.sources)
 
 

@@ -6,7 +6,7 @@ from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Statement
 from assistant.export import names
 from assistant.export.checks import FAILED, found
 from assistant.export.escape import OTHER_SCRIPT_DEFINED, PART_DEFINED, breakable, plain, printed, prose, remark
-from assistant.export.markdown import ABSENT, LEGEND, shown, summary
+from assistant.export.markdown import ABSENT, ALREADY, CLOSEST, LEGEND, STATES, shown, summary
 from assistant.export.tree import Branch, branches, walked
 
 FIRST_COLUMN = 0.14
@@ -51,7 +51,7 @@ def plain_tree(document: Document) -> str:
 
 def sentence(statement: Statement) -> str:
     r"""A statement with \\cite before its full stop."""
-    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    keys = statement.keys
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
     return f"{prose(text)}{cited}{printed(end)}"
@@ -78,19 +78,29 @@ def _text(document: Document) -> list[str]:
     for section in document.sections:
         lines += [f"\\paragraph{{{prose(section.heading)}}}"] if section.heading else []
         lines += [*(sentence(statement) for statement in section.statements), ""]
+    return [*lines, *(_table(document, CLOSEST) if document.rows else ()), *_novelty(document)]
+
+
+def _novelty(document: Document) -> list[str]:
+    """The claims of the person's own abstract as comments: a paper is not the place for them."""
+    lines = [remark(f"{ALREADY}")] if document.novelty else []
+    for one in document.novelty:
+        lines.append(remark(f"{one.claim.own_place}: {one.claim.quote}"))
+        lines += [remark(f"    {cite.key} {','.join(map(str, cite.sentences))}: {cite.quote}") for cite in one.cites]
+        lines.append(remark(f"    {STATES[one.state]}: {one.reason}"))
     return lines
 
 
 # -- tables
 
 
-def _table(document: Document) -> list[str]:
+def _table(document: Document, name: str = "") -> list[str]:
     """A table that fits on a page as tabularx in a float, a longer one as longtable; many columns on a page turned sideways."""
     cells = [[shown(row.cells.get(column.id)) for column in document.columns] for row in document.rows]
     head = ["Paper", *(breakable(plain(f"{column.name} ({column.unit})" if column.unit else column.name)) for column in document.columns)]
     rows = [[_paper(document, row.key), *map(_silent, said)] for row, said in zip(document.rows, cells, strict=True)]
     widths = _widths([[column.name, *(said[at] for said in cells)] for at, column in enumerate(document.columns)])
-    caption = f"{document.name}. {LEGEND}"
+    caption = f"{name or document.name}. {LEGEND}"
     if sum(max(1, sum(map(len, said)) // LINE + 1) for said in cells) <= LINES_ON_A_PAGE and len(document.columns) <= COLUMNS_UPRIGHT:
         return _tabularx(caption, head, rows, widths)
     return _sideways(_longtable(caption, head, rows, widths), is_wide=len(document.columns) > COLUMNS_UPRIGHT)

@@ -3,12 +3,31 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, SECOND_READER, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
+from assistant.document import (
+    NOTE_WARNING,
+    SECOND_READER,
+    SUMMARY_FIELDS,
+    Cell,
+    Cite,
+    Document,
+    Nearness,
+    Report,
+    Row,
+    Section,
+    Statement,
+    Summary,
+)
 from assistant.export import names
 from assistant.export.escape import markdown, plain
 from assistant.tree import Tree
 
 ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
+CLOSEST, ALREADY = "Closest to your abstract", "Already in your library?"
+"""What the parts of a draft are called that hold it against the person's own abstract; no statement of theirs is the draft's."""
+STATES = {
+    "found": "already there", "weak": "perhaps already there, too few words in common", "to compare": "to compare", "none found": "nothing found",
+}  # fmt: skip
+"""What is said of a claim of novelty."""
 DEEPEST = 6
 """Levels of headings that Markdown has."""
 LEGEND = "– is not stated in the abstract; none: the paper says there is none; see paper: it has it, the abstract does not say what."
@@ -28,7 +47,7 @@ def write(document: Document) -> str:
 
 def sentence(statement: Statement) -> str:
     """A statement with its citations before its full stop."""
-    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    keys = statement.keys
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
     return f"{markdown(text)}{cited}{end}"
@@ -56,7 +75,35 @@ def _draft(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     for section in document.sections:
         lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
-    return [*lines, "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+    lines += [*_closest(document), *_novelty(document)]
+    return [*lines, "## Sentences behind it", "", *_evidence(document), *_cells_evidence(document), *_sources(document)]
+
+
+def _closest(document: Document) -> list[str]:
+    """The papers nearest to the person's own abstract, as a table where they were read beside it."""
+    if not document.nearest:
+        return []
+    lines = [f"## {CLOSEST}", ""]
+    if document.rows:
+        head = ["paper", *(markdown(column.name) for column in document.columns)]
+        lines += [*_grid(head, [_row(document, row) for row in document.rows]), "", LEGEND, ""]
+    return [*lines, *(f"- `{one.key}`: {nearness(one)}" for one in document.nearest), ""]
+
+
+def nearness(near: Nearness) -> str:
+    """How near a paper is, in numbers: the search's own score, no measure of likeness in per cent."""
+    cosine = "" if near.cosine is None else f", cosine of its best passage {near.cosine:.2f}"
+    return f"search score {near.score:.2f}{cosine}, found by {' and '.join(near.found_by)}"
+
+
+def _novelty(document: Document) -> list[str]:
+    """The claims of the person's own abstract, each with what may say it already; keys as code, for nothing is cited here."""
+    lines = [f"## {ALREADY}", ""] if document.novelty else []
+    for one in document.novelty:
+        lines.append(f"- {one.claim.own_place}: “{markdown(one.claim.quote)}”")
+        lines += [f"    - `{cite.key}` {','.join(map(str, cite.sentences))}: “{markdown(cite.quote)}”" for cite in one.cites]
+        lines.append(f"    - {STATES[one.state]}: {markdown(one.reason)}")
+    return [*lines, ""] if lines else []
 
 
 def _checked(document: Document) -> list[str]:
@@ -92,23 +139,20 @@ def _evidence(document: Document) -> list[str]:
 
 
 def _quoted(cite: Cite) -> str:
+    if cite.is_own:
+        return f"{cite.own_place}: “{markdown(cite.quote)}”"
     where = "title" if cite.text == "title" else f"{'' if cite.text == 'abstract' else cite.text + ' '}{','.join(map(str, cite.sentences))}"
     return f"@{cite.key}, {where}: “{markdown(cite.quote)}”"
 
 
 def _sources(document: Document) -> list[str]:
-    return ["## Sources", "", *(f"- @{key}: {markdown(names.listing(source))}" for key, source in document.sources.items()), ""]
+    cited = {*document.cited(), *(row.key for row in document.rows)}
+    return ["## Sources", "", *(f"- @{key}: {markdown(names.listing(source))}" for key, source in document.sources.items() if key in cited), ""]
 
 
 def _table(document: Document) -> list[str]:
     head = ["paper", *(markdown(column.name) for column in document.columns)]
-    by_key = {
-        row.key: [
-            f"{markdown(names.byline(document.sources[row.key]))} [@{row.key}]" if row.key in document.sources else f"@{row.key}",
-            *(_cell(row.cells.get(column.id)) for column in document.columns),
-        ]
-        for row in document.rows
-    }
+    by_key = {row.key: _row(document, row) for row in document.rows}
     rows = list(by_key.values())
     if document.groups:
         rows = [line for group in document.groups for line in ([f"**{markdown(group.heading)}**", *[""] * len(document.columns)], *(by_key[key] for key in group.keys))]
@@ -116,13 +160,23 @@ def _table(document: Document) -> list[str]:
         head, *rows = [list(line) for line in zip(head, *rows, strict=True)]
     lines = [f"# {markdown(document.name)}", "", *_warning(document), *_grid(head, rows), "", LEGEND, "", "## Columns", ""]
     lines += [f"- **{markdown(column.name)}**: {markdown(column.question)}" for column in document.columns]
-    lines += ["", "## Sentences behind it", ""]
+    return [*lines, "", "## Sentences behind it", "", *_cells_evidence(document), ""]
+
+
+def _row(document: Document, row: Row) -> list[str]:
+    """A paper's line of a table."""
+    paper = f"{markdown(names.byline(document.sources[row.key]))} [@{row.key}]" if row.key in document.sources else f"@{row.key}"
+    return [paper, *(_cell(row.cells.get(column.id)) for column in document.columns)]
+
+
+def _cells_evidence(document: Document) -> list[str]:
+    lines: list[str] = []
     for row in document.rows:
         lines.append(f"- @{row.key}")
         for column in document.columns:
             cell = row.cells.get(column.id)
             lines += [f"    - {markdown(column.name)} {_quoted(cite)}" for cite in (cell.cites if cell else ())]
-    return [*lines, ""]
+    return [*lines, ""] if document.task == "draft" and lines else lines
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -7,7 +7,7 @@ from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document
 from assistant.export import names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
-from assistant.export.markdown import LEGEND, shown, stopped_results, summary
+from assistant.export.markdown import ALREADY, CLOSEST, LEGEND, STATES, nearness, shown, stopped_results, summary
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
 
@@ -31,6 +31,10 @@ def write(document: Document) -> str:
         note_warning=NOTE_WARNING,
         language="en",
         title=title,
+        closest=CLOSEST,
+        already=ALREADY,
+        states=STATES,
+        cited={*document.cited(), *(row.key for row in document.rows)},
     )
     return CONTROL.sub("", text)
 
@@ -43,7 +47,7 @@ def _environment() -> "Environment":
         loader=PackageLoader("assistant.export", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.globals.update(
-        shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading,
+        shown=shown, plain=plain, nearness=nearness, summary=summary, stopped_results=stopped_results, heading=heading,
         byline=names.byline, listing=names.listing, link=names.link,
     )  # fmt: skip
     return made

@@ -69,9 +69,8 @@ def _statements(document: Document) -> Iterable[list[str]]:
     yield ["heading", "statement", "keys", "sentences", "marks", FROM]
     for section in document.sections:
         for statement in section.statements:
-            keys = "; ".join(dict.fromkeys(cite.key for cite in statement.cites))
-            whose = _whose(document, [cite.key for cite in statement.cites])
-            yield [section.heading, statement.text, keys, _quotes(statement.cites), ", ".join(statement.marks), whose]
+            whose = _whose(document, statement.keys)
+            yield [section.heading, statement.text, "; ".join(statement.keys), _quotes(statement.cites), ", ".join(statement.marks), whose]
 
 
 def _whose(document: Document, keys: Iterable[str]) -> str:
@@ -81,4 +80,5 @@ def _whose(document: Document, keys: Iterable[str]) -> str:
 
 
 def _quotes(cites: Iterable[Cite]) -> str:
-    return " | ".join(f"{one.key} {','.join(map(str, one.sentences))}: {one.quote}" for one in cites)
+    places = ((one.own_place if one.is_own else f"{one.key} {','.join(map(str, one.sentences))}", one.quote) for one in cites)
+    return " | ".join(f"{place}: {quote}" for place, quote in places)

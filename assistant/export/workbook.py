@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Column, Document
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, YOURS, Cell, Cite, Column, Document
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
-from assistant.export.markdown import shown, stopped_results, summary, told
+from assistant.export.markdown import STATES, shown, stopped_results, summary, told
 from assistant.export.sheets import UNASSIGNED
 from assistant.export.tree import branches, level_names, paths, walked
 
@@ -28,6 +28,7 @@ EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the s
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
 EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
+NEAREST, EVIDENCE_NEAREST, NOVELTY = "Closest", "Closest, evidence", "Already there"
 WHERE = "the whole stands in the JSON export"
 
 
@@ -51,6 +52,13 @@ def write(document: Document) -> bytes:
     book.remove(book.worksheets[0])
     head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
     cut = _fill(book, MAIN[document.task], head, lines)
+    if document.task == "draft" and document.nearest:
+        beside, table = _table(document) if document.rows else (["key", "title", "year"], [_paper(document, one.key) for one in document.nearest])
+        scores = [[Entry(one.score), "" if one.cosine is None else Entry(one.cosine), " and ".join(one.found_by)] for one in document.nearest]
+        cut += _fill(book, NEAREST, [*beside, "search score", "cosine", "found by"], [[*row, *more] for row, more in zip(table, scores, strict=True)])
+        cut += _fill(book, EVIDENCE_NEAREST, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(beside, table)) if document.rows else 0
+    if document.novelty:
+        cut += _fill(book, NOVELTY, ("your sentence", "claim", "state", "paper", "sentences", "quote", "reason"), _novelty(document))
     if document.nodes:
         cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "papers"), _nodes(document))
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
@@ -102,9 +110,17 @@ def _statements(document: Document) -> tuple[Line, list[Line]]:
     lines: list[Line] = []
     for section in document.sections:
         for one in section.statements:
-            keys = "; ".join(dict.fromkeys(cite.key for cite in one.cites))
-            lines.append([Entry(len(lines) + 1), section.heading, Entry(one.text, one.cites, one.marks), keys, ", ".join(one.marks)])
+            lines.append([Entry(len(lines) + 1), section.heading, Entry(one.text, one.cites, one.marks), "; ".join(one.keys), ", ".join(one.marks)])
     return ["number", "heading", "statement", "keys", "marks"], lines
+
+
+def _novelty(document: Document) -> list[Line]:
+    """A row for each finding on a claim of the person's own abstract, or one for a claim with none."""
+    return [
+        [one.claim.own_place, one.claim.quote, STATES[one.state], *found, one.reason]
+        for one in document.novelty
+        for found in [[cite.key, ", ".join(map(str, cite.sentences)), cite.quote] for cite in one.cites] or [["", "", ""]]
+    ]
 
 
 def _summaries(document: Document) -> tuple[Line, list[Line]]:
@@ -130,7 +146,7 @@ def _evidence(head: Line, lines: Iterable[Line]) -> list[Line]:
         for name, one in ((name, one) for name, one in zip(head, line, strict=True) if isinstance(one, Entry)):
             for cite in one.cites:
                 numbers = ", ".join(map(str, cite.sentences))
-                rows.append([line[0], name, cite.quote, f"{cite.key} {cite.text}", numbers, "; ".join(one.marks)])
+                rows.append([line[0], name, cite.quote, YOURS if cite.is_own else f"{cite.key} {cite.text}", numbers, "; ".join(one.marks)])
     return rows
 
 
@@ -180,10 +196,14 @@ def _put(made: "Worksheet", row: int, column: int, entry: Entry) -> int:
     else:
         place.value = entry.value
     if entry.cites or entry.marks:
-        said = [f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}: “{cite.quote}”" for cite in entry.cites]
+        said = [f"{_place(cite)}: “{cite.quote}”" for cite in entry.cites]
         note = shortened(sheet("\n".join([*said, *(f"! {mark}" for mark in entry.marks)])), LONGEST_COMMENT, f"the whole stands on the sheet {EVIDENCE}")
         place.comment = Comment(note, "Carrel", height=min(400, 40 + 18 * (1 + len(note) // 60)), width=420)
     return int(is_cut)
+
+
+def _place(cite: Cite) -> str:
+    return cite.own_place if cite.is_own else f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}"
 
 
 def _text(one: Entry | str) -> str:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from assistant.citing import Asked, Given, Unreadable
-from assistant.document import Cite, Document, Problem, Section, Statement
-from assistant.evidence import Evidence, gathered, joined_cites
+from assistant.document import YOURS, Cite, Document, Problem, Section, Statement
+from assistant.evidence import Evidence, OwnText, gathered, joined_cites
 from assistant.grounding import free_form, judged, report_of, unfounded_quotations
 from assistant.quotes import stands_in
 from store.errors import UnknownPaper
@@ -29,6 +29,8 @@ WHERE = 3
 """At most so many sentences of a whole abstract are given as the place where it says so."""
 OWN = re.compile(r"\b(?:[Ww]e|[Oo]urs?|[Uu]s|I|[Mm]y|[Tt]his (?:paper|work|section|survey|review|thesis|article|study))\b|我们|本文")
 """A statement about one's own work needs no citation."""
+OF_OWN_WORK = frozenset({"R4", "R11"})
+"""The rules that hold it against the writer's own abstract: its figures and directions; other words may be of the paper it is in."""
 
 
 class Resolved(NamedTuple):
@@ -39,25 +41,30 @@ class Resolved(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def check(library: Library, name: str, given: Sequence[Given | Unreadable], on_done: Callable[[int, int], None]) -> Document:
-    """Each statement with the rules that block or mark it; `name` is what the file is called."""
+def check(
+    library: Library, name: str, given: Sequence[Given | Unreadable], on_done: Callable[[int, int], None], own: OwnText | None = None
+) -> Document:
+    """Each statement with the rules that block or mark it; `name` is what the file is called.
+
+    `own` is the abstract of the writer, where there is one: what cites it, or speaks of the writer's own work, rests on it too.
+    """
     statements: list[Statement] = []
     failed: list[str] = []
     for done, one in enumerate(given, 1):
         if isinstance(one, Unreadable):
             failed.append(f"line {one.line}: {one.reason}")
         else:
-            statements.append(checked(library, one))
+            statements.append(checked(library, one, own))
         on_done(done, len(given))
     some = tuple(statements)
     report = report_of(some, [problem for statement in some for problem in statement.blocked], failed)
     return Document(TASK, name, sections=(Section("", some),), report=report)
 
 
-def checked(library: Library, given: Given) -> Statement:
+def checked(library: Library, given: Given, own: OwnText | None = None) -> Statement:
     """One statement with what blocks it, what marks it, and the sentences it can rest on."""
-    cites, papers, problems = _resolved(library, given)
-    evidence = _evidence(library, given.text, papers)
+    cites, papers, problems = _resolved(library, given, own)
+    evidence = replace(_evidence(library, given.text, papers), own=own)
     statement = Statement(given.text, cites)
     blocked = [*problems, *free_form(given.text)]
     if cites:
@@ -65,8 +72,8 @@ def checked(library: Library, given: Given) -> Statement:
     if given.cites and not cites:
         return replace(statement, blocked=tuple(blocked))
     found = judged(statement, evidence)
-    if not cites and OWN.search(given.text):
-        found = replace(found, problems=())
+    if not papers and OWN.search(given.text):
+        found = replace(found, problems=tuple(problem for problem in found.problems if cites and problem.rule in OF_OWN_WORK))
     return replace(found, cites=tuple(_narrowed(cite, given, evidence) for cite in found.cites), blocked=tuple(blocked))
 
 
@@ -78,11 +85,22 @@ def _evidence(library: Library, text: str, papers: Sequence[Paper]) -> Evidence:
     return gathered(library, [*papers, *others], language_of(text))
 
 
-def _resolved(library: Library, given: Given) -> Resolved:
+def _own_cites(given: Given, own: OwnText | None) -> list[Cite]:
+    """The sentences of the writer's own abstract that a statement cites, or all of them where it speaks of the writer's work."""
+    named = [number for asked in given.cites if asked.is_own for number in asked.sentences]
+    numbers = named or (range(1, own.count + 1) if own and OWN.search(given.text) else ())
+    return [cite for number in numbers if own and (cite := own.cite(number))]
+
+
+def _resolved(library: Library, given: Given, own: OwnText | None) -> Resolved:
     cites: list[Cite] = []
     papers: dict[int, Paper] = {}
     problems: list[Problem] = []
     for asked in given.cites:
+        if asked.is_own:
+            if own is None:
+                problems.append(Problem(given.text, "R1", f"it rests on {YOURS}, which is not kept beside this draft; `carrel draft NAME --about FILE` keeps it"))
+            continue
         try:
             paper = library.paper(asked.key)
         except UnknownPaper as error:
@@ -92,7 +110,7 @@ def _resolved(library: Library, given: Given) -> Resolved:
         found, wrong = _anchored(library, paper, asked, given.text)
         cites += found
         problems += wrong
-    return Resolved(joined_cites(cites), tuple(papers.values()), tuple(problems))
+    return Resolved(joined_cites([*cites, *_own_cites(given, own)]), tuple(papers.values()), tuple(problems))
 
 
 def _anchored(library: Library, paper: Paper, asked: Asked, statement: str) -> tuple[list[Cite], list[Problem]]:

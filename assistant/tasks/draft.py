@@ -8,13 +8,14 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from assistant import stored
-from assistant.document import Coverage, Document, Problem, Section
-from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, ReplyUnusable
-from assistant.evidence import Evidence, Label, gathered, label_list
+from assistant import about, stored
+from assistant.document import OWN, Coverage, Document, Problem, Section
+from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, ReplyUnusable, UsageError
+from assistant.evidence import Evidence, Label, OwnText, gathered, label_list
 from assistant.gateway import Request
 from assistant.grounding import report_of
 from assistant.plan import JOBS, PlannedParagraph, PlannedSentence, Reference
+from assistant.tasks import position
 from assistant.tasks.desk import Desk, label_for
 from assistant.writing import Written, write_all
 from store.errors import UnknownPaper
@@ -72,12 +73,15 @@ class Outline(NamedTuple):
 
 def plan(desk: Desk, name: str, topic: str, papers: Sequence[Paper], paragraphs: int, tree: Document | None = None) -> Plan:
     """A plan proposed from the papers, along a taxonomy where one is given; raises ReplyUnusable when none can be used."""
-    evidence = gathered(desk.library, papers)
+    evidence = replace(gathered(desk.library, papers), own=about.kept(desk.library.folder, name))
+    if OWN in evidence.keys:
+        raise UsageError(f"a plan keeps @{OWN} for your own abstract, and a paper of the library has that key; give it another: `carrel rename {OWN} NEW-KEY`")
     request = desk.request(
         "draft/plan",
         label_for(TASK, "plan", slug(name)),
         PlanReply,
         papers=evidence.papers,
+        about=evidence.own,
         topic=topic,
         paragraphs=paragraphs,
         jobs=JOBS,
@@ -92,8 +96,11 @@ def plan(desk: Desk, name: str, topic: str, papers: Sequence[Paper], paragraphs:
 def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
     """The draft, after writing the paragraphs whose plan changed since they were last written."""
     have = desk.library.catalog.findings(TASK, slug(name))
-    waiting = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if (_item(one), 0) not in have]
-    jobs = [_asked(desk, name, at, paragraph) for at, paragraph in waiting]
+    own = about.kept(desk.library.folder, name)
+    if own is None and any(paragraph.rests_on_own for paragraph in plan.paragraphs):
+        raise UsageError(f"the plan of {name} rests on @{OWN}, but your abstract is not kept beside it; give it with --about FILE, or take @{OWN} out of the plan")
+    waiting = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if (_item(one, own), 0) not in have]
+    jobs = [_asked(desk, name, at, paragraph, own) for at, paragraph in waiting]
     by_label = {request.label: paragraph for (request, _), (_, paragraph) in zip(jobs, waiting, strict=True)}
     failed: list[str] = []
     last: GatewayError | None = None
@@ -102,50 +109,55 @@ def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Ca
             failed.append(f"{by_label[request.label].heading}: {outcome}")
             last = outcome
         else:
-            _keep(desk.library, name, by_label[request.label], outcome)
+            _keep(desk.library, name, _item(by_label[request.label], own), outcome)
         on_done(done, len(jobs))
     if isinstance(last, BudgetReached | KeyOrQuota):
         raise last
+    failed += position.read(desk, name, own, papers) if own else []
     return desk.finished(document(desk.library, name, plan, papers, failed))
 
 
 def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], failed: Sequence[str] = ()) -> Document:
     """The draft as it is stored; calls no model."""
     have = library.catalog.findings(TASK, slug(name))
+    own = about.kept(library.folder, name)
     sections: list[Section] = []
     blocked: list[Problem] = []
     for paragraph in plan.paragraphs:
-        data = have.get((_item(paragraph), 0))
+        data = have.get((_item(paragraph, own), 0))
         standing, stopped = stored.paragraph(json.loads(data)) if data else ((), ())
         sections.append(Section(paragraph.heading, standing))
         blocked += stopped
     statements = tuple(statement for section in sections for statement in section.statements)
     report = report_of(statements, blocked, failed)
-    return Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), report=report)
+    made = Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), report=report)
+    return position.positioned(library, made, own, papers) if own else made
 
 
-def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph) -> tuple[Request, Evidence]:
-    """The prompt for the `at`-th paragraph, which shows the papers that its plan names and no others."""
+def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph, own: OwnText | None) -> tuple[Request, Evidence]:
+    """The prompt for the `at`-th paragraph, which shows the papers that its plan names and no others, and the own abstract only where it is named."""
     evidence = gathered(desk.library, [desk.library.paper(key) for key in paragraph.keys])
+    evidence = replace(evidence, own=own if paragraph.rests_on_own else None)
     request = desk.request(
         "draft/paragraph",
         label_for(TASK, "paragraph", f"{slug(name)}-{at:02}"),
         papers=evidence.papers,
+        about=evidence.own,
         heading=paragraph.heading,
         lines=[(sentence, _labels(sentence, evidence)) for sentence in paragraph.sentences],
     )
     return request, evidence
 
 
-def _keep(library: Library, name: str, paragraph: PlannedParagraph, written: Written) -> None:
+def _keep(library: Library, name: str, item: str, written: Written) -> None:
     data = json.dumps(stored.paragraph_fields(written.statements, written.blocked), ensure_ascii=False)
     with library.catalog.writing():
-        library.catalog.keep_finding(TASK, slug(name), _item(paragraph), 0, data)
+        library.catalog.keep_finding(TASK, slug(name), item, 0, data)
 
 
 def _labels(sentence: PlannedSentence, evidence: Evidence) -> str:
     """A planned sentence's references as the labels of this prompt; an aliased key finds its paper."""
-    numbers = {alias: shown.number for shown in evidence.papers for alias in (shown.paper.key, *shown.paper.aliases)}
+    numbers = {alias: shown.number for shown in evidence.papers for alias in (shown.paper.key, *shown.paper.aliases)} | {OWN: 0}
     return " ".join(
         str(Label(numbers[one.key], number))
         for one in sentence.rests_on
@@ -153,9 +165,10 @@ def _labels(sentence: PlannedSentence, evidence: Evidence) -> str:
     )
 
 
-def _item(paragraph: PlannedParagraph) -> str:
-    """A paragraph with its plan; an edited plan is another item, so only that paragraph is written anew."""
-    return hashlib.sha256(repr(paragraph).encode()).hexdigest()[:16]
+def _item(paragraph: PlannedParagraph, own: OwnText | None) -> str:
+    """A paragraph with its plan, and the own abstract where it rests on that; an edited one is another item, so only that paragraph is written anew."""
+    words = own.digest if own and paragraph.rests_on_own else ""
+    return hashlib.sha256(f"{paragraph!r}{words}".encode()).hexdigest()[:16]
 
 
 def _outline(tree: Document, evidence: Evidence) -> list[Outline]:
@@ -183,19 +196,22 @@ def _plan_faults(reply: PlanReply, evidence: Evidence) -> list[str]:
                 said.append(f"{sentence.job!r} is none of the jobs {', '.join(JOBS)}")
             if not found:
                 said.append(f"{sentence.says!r} rests on no sentence")
+    if evidence.own and 0 not in used:
+        said.append("no sentence rests on the author's own abstract, paper 0")
     return said + [f"paper {shown.number} is neither used nor left out with a reason" for shown in evidence.papers if shown.number not in used]
 
 
 def _planned(reply: PlanReply, evidence: Evidence) -> Plan:
     """The plan with keys for labels; labels that were not shown are dropped, and a sentence that then rests on nothing too."""
     keys = {shown.number: shown.paper.key for shown in evidence.papers}
+    names = keys | {0: OWN}
     paragraphs = []
     for paragraph in reply.paragraphs:
         sentences = []
         for sentence in paragraph.sentences:
             found = [label for label in label_list(sentence.rests_on) if evidence.cite(label)]
             if found:
-                sentences.append(PlannedSentence(sentence.job, sentence.words, " ".join(sentence.says.split()), _references(found, keys)))
+                sentences.append(PlannedSentence(sentence.job, sentence.words, " ".join(sentence.says.split()), _references(found, names)))
         if sentences:
             paragraphs.append(PlannedParagraph(" ".join(paragraph.heading.split()), tuple(sentences)))
     used = {key for paragraph in paragraphs for key in paragraph.keys}
@@ -215,7 +231,7 @@ def _coverage(sections: Sequence[Section], plan: Plan, papers: Sequence[Paper]) 
     """Each paper of the scope: cited in which paragraphs, or why not."""
     used: dict[str, list[str]] = {}
     for section in sections:
-        for key in {cite.key for statement in section.statements for cite in statement.cites}:
+        for key in {key for statement in section.statements for key in statement.keys}:
             used.setdefault(key, []).append(section.heading)
     planned = {key for paragraph in plan.paragraphs for key in paragraph.keys}
     reasons = dict(plan.left_out)
@@ -242,7 +258,7 @@ def resolved(library: Library, plan: Plan) -> Plan:
         replace(
             paragraph,
             sentences=tuple(
-                replace(sentence, rests_on=tuple(Reference(key(one.key), one.sentences) for one in sentence.rests_on))
+                replace(sentence, rests_on=tuple(one if one.is_own else Reference(key(one.key), one.sentences) for one in sentence.rests_on))
                 for sentence in paragraph.sentences
             ),
         )

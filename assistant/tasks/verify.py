@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from assistant.document import SUMMARY_FIELDS, Cell, Cite, Document, Problem, Result, Statement
+from assistant.document import SUMMARY_FIELDS, Cell, Cite, Document, Novelty, Problem, Result, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
 from assistant.gateway import Check, Request
 from assistant.quotes import folded
@@ -63,6 +63,7 @@ class Quoted:
 
     title: str
     sentences: tuple[str, ...]
+    is_own: bool = False
 
 
 def verified(desk: "Desk", document: Document) -> Document:
@@ -142,6 +143,11 @@ def with_verdicts(library: Library, document: Document) -> Document:
         found.extend(problems)
         return replace(one, verdict=reply.verdict, marks=(*one.marks, *(f"{problem.rule}: {problem.reason}" for problem in problems)))
 
+    def novelty(one: Novelty) -> Novelty:
+        data = have.get((_of_novelty(one).item, 0)) if one.cites else None  # no statement of the document, so not counted as one
+        said = VerdictReply.model_validate_json(data).verdict if data else ""
+        return replace(one, verdict=said, state="weak" if said == "not" else "found") if said else one
+
     questions = {column.id: column.question for column in document.columns}
     seen = replace(
         document,
@@ -155,18 +161,20 @@ def with_verdicts(library: Library, document: Document) -> Document:
             )
             for one in document.summaries
         ),
+        novelty=tuple(novelty(one) for one in document.novelty),
     )
     report = replace(document.report, checked_by_model=judged, marked=(*document.report.marked, *found))
     return replace(seen, report=report)
 
 
 def claims(document: Document) -> Iterator[Claim]:
-    """Each statement, filled cell and result of a document that cites something."""
+    """Each statement, filled cell, result and claim of novelty of a document that cites something."""
     every = [_of_statement(statement) for statement in document.statements]
     questions = {column.id: column.question for column in document.columns}
     every += [_of_cell(questions.get(name, name), cell) for row in document.rows for name, cell in row.cells.items()]
     every += [_of_cell(f"{SUMMARY_FIELDS[name]}:", cell) for one in document.summaries for name, cell in one.cells.items()]
     every += [_of_result(result) for one in document.summaries for result in one.results]
+    every += [_of_novelty(one) for one in document.novelty]
     return (claim for claim in every if claim.cites)
 
 
@@ -184,11 +192,16 @@ def _of_result(result: Result) -> Claim:
     return Claim(f"Result: {result}", result.cites)
 
 
+def _of_novelty(novelty: Novelty) -> Claim:
+    """A claim of the person's own abstract, held against the paper that may say it already."""
+    return Claim(novelty.claim.quote, novelty.cites)
+
+
 def _shown(cites: Sequence[Cite], document: Document) -> list[Quoted]:
     grouped: dict[str, list[str]] = {}
     for cite in cites:
         grouped.setdefault(cite.key, []).extend(visible(part) for part in cite.quote.split(" … "))
-    return [Quoted(visible(document.sources[key].title) if key in document.sources else "", tuple(parts)) for key, parts in grouped.items()]
+    return [Quoted(visible(document.sources[key].title) if key in document.sources else "", tuple(parts), not key) for key, parts in grouped.items()]
 
 
 def _problems(text: str, reply: VerdictReply) -> Iterable[Problem]:
