@@ -70,6 +70,14 @@ def ranked(text: str, evidence: Evidence, count: int = 1) -> list[Fit]:
     return sorted(fits, key=lambda fit: (-fit.share, fit.key))
 
 
+def nearest(text: str, evidence: Evidence) -> Fit | None:
+    """The one sentence of all shown that holds most of a text's words, titles left aside; None where none holds any."""
+    weights = _weights(stems(text), evidence)
+    fits = [Fit(shown.key, (one.number,), _share(weights, one.stems)) for shown in evidence.every for one in _sentences(shown)]
+    best = min(fits, key=lambda fit: (-fit.share, fit.key, fit.sentences), default=None)
+    return best if best and best.share > 0 else None
+
+
 def comparable(text: str, cites: Iterable[Cite]) -> bool:
     """Whether a statement and the quotes are in one language, so that words can be compared."""
     quoted = " ".join(cite.quote for cite in cites)

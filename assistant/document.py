@@ -11,6 +11,8 @@ OWN: Final = "own"
 """The text of a citation, and the reference of a plan, that is the person's own abstract: it has no key and is in no bibliography."""
 YOURS: Final = "your abstract"
 """What it is called wherever a person reads."""
+NOT_NEAR: Final = "no paper of the library is near your abstract"
+"""The outcome of a draft about an abstract that nothing in the library comes close to."""
 
 
 @dataclass(frozen=True, slots=True)

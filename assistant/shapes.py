@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from assistant.document import (
+    NOT_NEAR,
     NOTE_WARNING,
     SECOND_READER,
     SUMMARY_FIELDS,
@@ -180,7 +181,7 @@ def _draft(document: Document) -> Json:
         "report": report_json(document.report),
     }
     cells = {row.key: row.cells for row in document.rows}
-    shape |= {"closest": [_near(one, cells.get(one.key, {})) for one in document.nearest]} if document.nearest else {}
+    shape |= {"closest": [_near(one, cells.get(one.key, {})) for one in document.nearest]} if document.nearest or document.outcome == NOT_NEAR else {}
     return shape | ({"novelty": [novelty_json(one) for one in document.novelty]} if document.novelty else {})
 
 

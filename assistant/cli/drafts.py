@@ -52,8 +52,9 @@ def _print_draft(document: Document) -> None:
 def _print_position(document: Document) -> None:
     """The papers nearest to the person's own abstract, and its claims of novelty."""
     rows = {row.key: row for row in document.rows}
-    if document.nearest:
+    if document.nearest or document.outcome:
         click.secho(f"\n{CLOSEST}", bold=True)
+        click.echo(f"  {document.outcome}" if document.outcome else "", nl=bool(document.outcome))
     for near in document.nearest:
         click.echo(f"  {click.style(near.key, fg='cyan')}: {nearness(near)}")
         for line in _cells(document, rows[near.key]) if near.key in rows else ():

@@ -82,7 +82,7 @@ def _draft(document: Document) -> list[str]:
 def _closest(document: Document) -> list[str]:
     """The papers nearest to the person's own abstract, as a table where they were read beside it."""
     if not document.nearest:
-        return []
+        return [f"## {CLOSEST}", "", f"*({markdown(document.outcome)})*", ""] if document.outcome else []
     lines = [f"## {CLOSEST}", ""]
     if document.rows:
         head = ["paper", *(markdown(column.name) for column in document.columns)]
