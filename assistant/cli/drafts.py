@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assistant.cells import mark_problem
 from assistant.cli.base import Context, note, progress
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
@@ -23,7 +22,7 @@ from assistant.cli.model import (
     quoted,
     show_options,
 )
-from assistant.document import OWN, Document, Row, Statement
+from assistant.document import OWN, Document, Problem, Row, Statement
 from assistant.errors import NoModel, UsageError
 from assistant.export.markdown import ALREADY, CLOSEST, STATES, nearness, sentence, shown
 from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
@@ -70,8 +69,12 @@ def _print_position(document: Document) -> None:
 
 def _cells(document: Document, row: Row) -> list[str]:
     """A paper's cells, each with where it stands."""
-    found = [(column.name, row.cells[column.id]) for column in document.columns if column.id in row.cells]
-    return [f"{name}: {cited(Statement(shown(cell), cell.cites, tuple(mark_problem(name, mark) for mark in cell.marks)))}" for name, cell in found]
+    said = []
+    for column in document.columns:
+        if cell := row.cells.get(column.id):
+            marks = tuple(Problem(column.name, mark.partition(":")[0], mark) for mark in cell.marks)
+            said.append(f"{column.name}: {cited(Statement(shown(cell), cell.cites, marks))}")
+    return said
 
 
 @click.command()

@@ -199,7 +199,7 @@ def cited(statement: Statement) -> str:
     """A statement as the terminal shows it, its citations behind it; of what code counted the first keys."""
     found = [cite.key if statement.by == "code" else place(cite) for cite in statement.cites]
     more = f", and {len(found) - MOST_KEYS} more" if len(found) > MOST_KEYS else ""
-    places = ", ".join(found[:MOST_KEYS]) + more
+    places = ("; " if any(cite.is_own for cite in statement.cites) else ", ").join(found[:MOST_KEYS]) + more
     marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
     return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
 

@@ -6,7 +6,7 @@ from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Statement
 from assistant.export import names
 from assistant.export.checks import FAILED, found
 from assistant.export.escape import OTHER_SCRIPT_DEFINED, PART_DEFINED, breakable, plain, printed, prose, remark
-from assistant.export.markdown import ABSENT, ALREADY, CLOSEST, LEGEND, STATES, shown, summary
+from assistant.export.markdown import ABSENT, ALREADY, LEGEND, STATES, shown, summary
 from assistant.export.tree import Branch, branches, walked
 
 FIRST_COLUMN = 0.14
@@ -78,7 +78,7 @@ def _text(document: Document) -> list[str]:
     for section in document.sections:
         lines += [f"\\paragraph{{{prose(section.heading)}}}"] if section.heading else []
         lines += [*(sentence(statement) for statement in section.statements), ""]
-    return [*lines, *(_table(document, CLOSEST) if document.rows else ()), *_novelty(document)]
+    return [*lines, *(_table(document, "Closest papers") if document.rows else ()), *_novelty(document)]
 
 
 def _novelty(document: Document) -> list[str]:

@@ -92,14 +92,24 @@ def _own_cites(given: Given, own: OwnText | None) -> list[Cite]:
     return [cite for number in numbers if own and (cite := own.cite(number))]
 
 
+def _own_problems(given: Given, asked: Asked, own: OwnText | None) -> list[Problem]:
+    """What is wrong with a citation of the writer's own abstract."""
+    if own is None:
+        return [Problem(given.text, "R1", f"it rests on {YOURS}, which is not kept beside this draft; `carrel draft NAME --about FILE` keeps it")]
+    absent = [number for number in asked.sentences if own.cite(number) is None]
+    found = [Problem(given.text, "R1", f"{YOURS} has no sentence {absent[0]} (1 to {own.count})")] if absent else []
+    if asked.quote and not any(stands_in(asked.quote, words) for words in own.texts):
+        found.append(Problem(given.text, "R5", f"“{asked.quote}” does not stand so in {YOURS}"))
+    return found
+
+
 def _resolved(library: Library, given: Given, own: OwnText | None) -> Resolved:
     cites: list[Cite] = []
     papers: dict[int, Paper] = {}
     problems: list[Problem] = []
     for asked in given.cites:
         if asked.is_own:
-            if own is None:
-                problems.append(Problem(given.text, "R1", f"it rests on {YOURS}, which is not kept beside this draft; `carrel draft NAME --about FILE` keeps it"))
+            problems += _own_problems(given, asked, own)
             continue
         try:
             paper = library.paper(asked.key)

@@ -38,7 +38,7 @@ SHARED, THEY, MINE = "shared", "they", "mine"
 COLUMNS: Final = (
     Column(SHARED, "Shared problem", "What problem or idea do the writer's own abstract and the library paper share?"),
     Column(THEY, "What they do", "What does the library paper do about it?"),
-    Column(MINE, "What yours adds", "What does the writer's own abstract add, or do differently?"),
+    Column(MINE, "What this work adds", "What does the writer's own abstract add, or do differently?"),
 )
 CLAIM: Final = re.compile(
     r"\b(?:(?:the |a |our )?first(?:[- ]ever)?(?=\s+(?:to|time|work|study|method|approach|model|system|large|open|\w+[- ]\w+|\w+))|novel\w*|new(?:ly)?|unprecedented|unexplored"
@@ -187,7 +187,7 @@ def search(library: Library, own: OwnText, papers: Sequence[Paper]) -> Found:
     """The papers nearest to an abstract, its own entry in the library left out, and for each of its claims those that may say it already."""
     mine = same_paper(library, own)
     scope = Scope(keys=tuple(paper.key for paper in papers if paper.key != mine))
-    hits = [hit for hit in library.search(words(own), count=CLOSEST, scope=scope) if _is_near(library, hit)]
+    hits = [hit for hit in library.search(words(own), count=CLOSEST, scope=scope) if _is_near(library, hit) or _is_foreign(library, own)]
     claims = claim_sentences(own)
     some = [library.search(_subject(own, number), count=PER_CLAIM, scope=scope) for number in claims] if hits else []
     by_turns = [hit.paper for rank in range(PER_CLAIM) for found in some for hit in found[rank : rank + 1]]
@@ -228,6 +228,11 @@ def to_compare(found: Found) -> Iterator[Novelty]:
 def _is_near(library: Library, hit: Hit) -> bool:
     """Whether a paper is near; without its cosine that is not known, and its place in the ranking stands for what it is."""
     return hit.cosine is None or library.embedder is None or hit.cosine >= LEAST_COSINE.get(library.embedder.name, CLOSE)
+
+
+def _is_foreign(library: Library, own: OwnText) -> bool:
+    """Whether the abstract is in another language than most papers: cosines across languages are low, near or not."""
+    return own.text is not None and own.text.language != library.catalog.language()
 
 
 def _subject(own: OwnText, number: int) -> str:

@@ -241,8 +241,8 @@ def test_files_hold_the_closest_papers_and_an_exact_bibliography(library: Librar
     assert "@own" not in "".join(texts.values()) and "[@]" not in texts["md"]
     for name in ("md", "html", "csv"):
         assert "your abstract, sentence" in texts[name], name
-    for name in ("md", "html", "tex"):
-        assert "Closest to your abstract" in texts[name] and "Already in your library?" in texts[name]
+    for name, heading in (("md", "Closest to your abstract"), ("html", "Closest to your abstract"), ("tex", "Closest papers")):
+        assert heading in texts[name] and "Already in your library?" in texts[name]
     from openpyxl import load_workbook
 
     book = load_workbook(io.BytesIO(files["xlsx"] if isinstance(files["xlsx"], bytes) else b""))
@@ -502,12 +502,30 @@ def test_what_cannot_be_an_abstract_ends_the_command(carrel: Carrel, folder: Pat
     assert not (folder / "drafts" / "d.about.txt").exists()
 
 
+def test_the_command_plans_writes_and_positions(carrel: Carrel, folder: Path, library: Library, abstract: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One command from the file to the table; a plan made before says that it does not speak of the abstract; the own paper is named."""
+    model = ByHand(Author())
+    monkeypatch.setattr("assistant.cli.model.open_gateway", lambda **_: Gateway(model))
+    words = ("draft", "d", "--paragraphs", "2", "--model", "test/by-hand", *(word for key in CLOSE_KEYS for word in ("--key", key)))
+    ran = carrel(*words, "--about", abstract, "--json", "--run", at=folder)
+    assert ran.code == 0, ran.err
+    shape = json.loads(ran.out)
+    assert [one["key"] for one in shape["closest"]] and shape["report"]["model_calls"] == 4
+    path = folder / "drafts" / "d.plan.md"
+    path.write_text(re.sub(r"; @own [\d,]+", "", path.read_text("utf-8")), "utf-8")
+    paper = library.paper("xie2026tips")
+    abstract.write_text(f"# {paper.title}\n\n{paper.abstract}\n", "utf-8")
+    ran = carrel(*words, "--about", abstract, at=folder)
+    assert "does not speak of your abstract yet" in ran.err and "@xie2026tips in the library is your own paper" in ran.err
+    assert {one["key"] for one in json.loads(carrel("draft", "d", "--json", at=folder).out)["closest"]} == {"cagatan2026reward", "qian2025toolrl"}
+
+
 def test_show_export_and_check_find_the_abstract(carrel: Carrel, folder: Path, library: Library, abstract: Path, tmp_path: Path) -> None:
     """The draft is printed with its position, written as files, and its sentences on own work hold against the kept abstract."""
     about.taken(folder, "d", abstract)
     drafted(library, ByHand(Author()))
     ran = carrel("draft", "d", "--show", at=folder)
-    assert ran.code == 0 and "What yours adds: We give each step its own reward. [your abstract, sentence 2]" in ran.out
+    assert ran.code == 0 and "What this work adds: We give each step its own reward. [your abstract, sentence 2]" in ran.out
     assert carrel("export", "draft", "d", "--to", "md", "--to", "json", "--output", tmp_path / "out", at=folder).code == 0
     for file in ("d.md", "d.json"):
         shape = json.loads(carrel("check", tmp_path / "out" / file, "--json", at=folder).out)
@@ -517,6 +535,11 @@ def test_show_export_and_check_find_the_abstract(carrel: Carrel, folder: Path, l
     (tmp_path / "out" / "d.json").write_text(changed, "utf-8")
     shape = json.loads(carrel("check", tmp_path / "out" / "d.json", "--json", at=folder).out)
     assert "R4" in shape["statements"][2]["marks"]
+    other = json.loads(changed)
+    other["paragraphs"][1]["statements"][1]["cites"][0]["sentences"] = [9]
+    (tmp_path / "out" / "d.json").write_text(json.dumps(other), "utf-8")
+    shape = json.loads(carrel("check", tmp_path / "out" / "d.json", "--json", at=folder).out)
+    assert shape["statements"][2]["blocked"] == ["R1"]
     (tmp_path / "out" / "other.json").write_text(changed, "utf-8")
     shape = json.loads(carrel("check", tmp_path / "out" / "other.json", "--json", at=folder).out)
     assert shape["statements"][2]["blocked"] == ["R1"]
