@@ -30,6 +30,8 @@ OTHER_TEXT: Final = (
 )
 FRONT_MATTER: Final = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 BULLET: Final = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s")
+KEYWORDS: Final = re.compile(r"\W*(?:key ?words?|index terms|schlagwörter|mots[- ]clés|关键词)\W*\s*[:：.—–-]", re.IGNORECASE)
+LEAD: Final = re.compile(r"^\W{0,3}(?:abstract|summary|zusammenfassung|résumé|摘要)\W{0,3}[.:：—–]\W{0,3}\s*", re.IGNORECASE)
 ABSTRACT: Final = re.compile(r"\W*(?:abstract|summary|zusammenfassung|résumé|摘要)\W*", re.IGNORECASE)
 
 
@@ -96,7 +98,7 @@ def _of_latex(text: str) -> str:
         plain = body[1] if body else plain
         plain = plain.replace(title[0], "") if title else plain
     decoder = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False)
-    words = decoder.latex_to_text(re.sub(r"\\(?:maketitle|label\{[^}]*\}|[A-Za-z]*cite[A-Za-z]*\*?(?:\[[^\]]*\])*\{[^}]*\})", "", found[1] if found else plain))
+    words = decoder.latex_to_text(re.sub(r"~?\\(?:maketitle|(?:sub)*section\*?\{[^}]*\}|label\{[^}]*\}|[A-Za-z]*cite[A-Za-z]*\*?(?:\[[^\]]*\])*\{[^}]*\})", "", found[1] if found else plain))
     head = " ".join(decoder.latex_to_text(re.sub(r"\\\\|\\thanks\{[^}]*\}", " ", title[1])).split()) if title else ""
     return f"# {head}\n\n{words}" if head else words
 
@@ -111,8 +113,8 @@ def _parted(text: str) -> tuple[str, str]:
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
     if not title and _is_title(lines[start:]):
         title, lines = lines[start].strip().lstrip("#").strip(), lines[start + 1 :]
-    kept_lines = [line for line in lines if not line.lstrip().startswith("#") and not ABSTRACT.fullmatch(line.strip() or "-")]
-    return clean(title), _unwrapped(kept_lines)
+    said = [line for line in lines if not line.lstrip().startswith("#") and not ABSTRACT.fullmatch(line.strip() or "-") and not KEYWORDS.match(line)]
+    return clean(title), LEAD.sub("", _unwrapped(said))
 
 
 def _is_title(lines: list[str]) -> bool:

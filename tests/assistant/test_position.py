@@ -69,6 +69,7 @@ def shown(library: Library, own: OwnText | None, *keys: str) -> Evidence:
         ("a.txt", "One is done by a method that\nwe do not name here. Two\nis done.\n", "", 2),
         ("a.txt", "\ufeffOne is done.\r\n\r\nTwo is done.\r\n", "", 2),
         ("a.tex", "\\title{A \\emph{title} of mine}\n\\begin{abstract}% note\nOne is\ndone \\citep{x}. Two is done at 3\\%.\n\\end{abstract}\nThe rest.", "A title of mine", 2),
+        ("a.txt", "A title of mine\n\n**Abstract.** One is done. Two is done.\nKeywords: rewards; agents\n", "A title of mine", 2),
         ("a.txt", "Abstract\n\n关于奖励。我们提出新方法。", "", 2),
     ],
 )
