@@ -13,7 +13,8 @@ By = Literal["model", "person"]
 class Cite:
     """Sentences of one text of a paper, and the words there, cut from the stored text.
 
-    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes.
+    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes. Without a key
+    it is of no paper: `scope` is what code found in all papers of the scope.
     """
 
     key: str
@@ -23,6 +24,8 @@ class Cite:
     anchor: int = 0
 
 
+SCOPE = "scope"
+"""The text of a citation that names no paper, but what code found when it looked through all of them."""
 SOURCE_CHANGED = "source text changed"
 """The mark of what rests on a text that its paper no longer shows."""
 
@@ -42,7 +45,8 @@ class Statement:
     """A sentence, what it rests on, and what was found.
 
     `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
-    asked; `exchange` names the request that it came from. `by` code are figures that code counted.
+    asked; `exchange` names the request that it came from. `by` code are figures that code counted. `line` is the line of a
+    draft's plan, from 1 in its paragraph, that it was written for.
     """
 
     text: str
@@ -53,6 +57,12 @@ class Statement:
     exchange: str = ""
     blocked: tuple[Problem, ...] = ()
     by: Literal["model", "code"] = "model"
+    line: int = 0
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The papers that it cites, in order of first mention."""
+        return tuple(dict.fromkeys(cite.key for cite in self.cites if cite.key))
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -87,6 +97,20 @@ class Coverage:
     key: str
     used: tuple[str, ...]
     left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """A line of a draft's plan and what the text made of it; `notes` say where the text went another way."""
+
+    heading: str
+    line: int
+    job: str
+    says: str
+    words: int
+    asked: tuple[str, ...]
+    text: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +304,7 @@ class Document:
     assignments: tuple[Assignment, ...] = ()
     unassigned: tuple[Unassigned, ...] = ()
     coverage: tuple[Coverage, ...] = ()
+    plan: tuple[PlanLine, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
     outcome: str = ""
@@ -296,7 +321,7 @@ class Document:
 
     def cited(self) -> tuple[str, ...]:
         """The keys that are cited anywhere, in order of key."""
-        return tuple(sorted({cite.key for cite in self.cites()}))
+        return tuple(sorted({cite.key for cite in self.cites() if cite.key}))
 
     def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""

@@ -12,6 +12,7 @@ from assistant.document import (
     Column,
     Document,
     Node,
+    PlanLine,
     Problem,
     Report,
     Statement,
@@ -174,8 +175,17 @@ def _draft(document: Document) -> Json:
             for section in document.sections
         ],
         "coverage": _coverage(document),
+        "plan": [_plan_line(line) for line in document.plan],
         "report": report_json(document.report),
     }
+
+
+def _plan_line(line: PlanLine) -> Json:
+    """A line of the plan; `text` is null where nothing stands for it, and `line` 0 where a sentence stands for none."""
+    return {
+        "heading": line.heading, "line": line.line, "job": line.job, "says": line.says, "words": line.words,
+        "asked": list(line.asked), "text": line.text or None, "notes": list(line.notes),
+    }  # fmt: skip
 
 
 def _summarize(document: Document) -> Json:

@@ -28,7 +28,7 @@ def write(document: Document) -> str:
 
 def sentence(statement: Statement) -> str:
     """A statement with its citations before its full stop."""
-    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    keys = statement.keys
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
     return f"{markdown(text)}{cited}{end}"
@@ -56,7 +56,17 @@ def _draft(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     for section in document.sections:
         lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
-    return [*lines, "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+    return [*lines, *_against_plan(document), "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+
+
+def _against_plan(document: Document) -> list[str]:
+    """Where the text went another way than its plan."""
+    other = [line for line in document.plan if line.notes]
+    if not document.plan:
+        return []
+    lines = ["## Plan and text", "", f"{len(document.plan) - len(other)} of {len(document.plan)} lines of the plan are written as planned.", ""]
+    lines += [f"- {markdown(line.heading)}, line {line.line} ({markdown(line.job)}): {markdown('; '.join(line.notes))}" for line in other]
+    return [*lines, ""] if other else lines
 
 
 def _checked(document: Document) -> list[str]:
@@ -92,6 +102,8 @@ def _evidence(document: Document) -> list[str]:
 
 
 def _quoted(cite: Cite) -> str:
+    if not cite.key:
+        return markdown(cite.quote)
     where = "title" if cite.text == "title" else f"{'' if cite.text == 'abstract' else cite.text + ' '}{','.join(map(str, cite.sentences))}"
     return f"@{cite.key}, {where}: “{markdown(cite.quote)}”"
 
