@@ -1,6 +1,6 @@
 """Is a draft of related work true, whole and to its plan? Support by sentence, coverage, repetitions, comparisons, the plan.
 
-    python benchmarks/draft.py score DRAFT.json [--judged JUDGED.jsonl] [--given KEYS|PAPERS] [--json]   # DRAFT: `carrel draft NAME --json`
+    python benchmarks/draft.py score DRAFT.json … [--judged JUDGED.jsonl] [--given KEYS|PAPERS] [--json]   # DRAFT: `carrel draft NAME --json`
     python benchmarks/draft.py judge DRAFT.json FOLDER --given PAPERS     # prompts for strict readers, 01.md, 02.md, …
     python benchmarks/draft.py judged FOLDER JUDGED.jsonl                 # gathers their replies, 01.READER.json, …
     python benchmarks/draft.py read DRAFT.json JUDGED.jsonl --model openai/gpt-5-mini    # the second reader, each citation by itself too
@@ -39,9 +39,20 @@ from assistant.settings import Settings
 from assistant.tasks.desk import Desk
 from assistant.tasks.verify import RULE
 from benchmarks.drafts.cases import beside, chosen_cases, joined_cases, reference, topic_of
-from benchmarks.drafts.figures import Score, by_code, scored
+from benchmarks.drafts.figures import Score, by_code, scored, together
 from benchmarks.drafts.judging import MANIFEST, gathered_replies, second_reading, write_prompts
-from benchmarks.drafts.shape import PAPERS, by_the_reader, opened, percent, read_draft, read_json, read_judged, write_lines
+from benchmarks.drafts.shape import (
+    PAPERS,
+    Draft,
+    Judgments,
+    by_the_reader,
+    opened,
+    percent,
+    read_draft,
+    read_json,
+    read_judged,
+    write_lines,
+)
 from store.library import Library
 
 HERE = Path(__file__).parent
@@ -50,24 +61,31 @@ CASE = "case.json"
 
 
 def score(options: argparse.Namespace) -> None:
-    """Prints the figures of a draft, and what to read."""
-    draft = read_draft(options.draft)
-    judgments = read_judged(options.judged) if options.judged else by_the_reader(draft)
-    judge = options.judged.stem if options.judged else RULE if judgments else ""
-    given, rules = list(draft.scope), [tuple(mark for mark in one.marks if re.fullmatch(r"R\d+", mark)) for one in draft.sentences]
-    if options.given and Path(options.given).exists():
-        with opened(Path(options.given)) as library:
-            given, rules = [paper.key for paper in library.papers()], by_code(draft, library)
-    elif options.given:
-        given = [key for key in re.split(r"[,\s]+", options.given) if key]
-    strangers = {subject.text for subject in judgments} - {one.text for one in draft.sentences}
+    """Prints the figures of a draft, or of several together, and what to read."""
+    if options.given and len(options.drafts) > 1:
+        sys.exit("--given is of one draft; of several the papers are those of their coverage sheets")
+    drafts = [read_draft(path) for path in options.drafts]
+    told = read_judged(options.judged) if options.judged else None
+    strangers = {subject.text for subject in told or {}} - {one.text for draft in drafts for one in draft.sentences}
     if strangers:
-        print(f"{len(strangers)} judged sentences do not stand in {options.draft}, such as: {min(strangers)}", file=sys.stderr)
-    found = scored(draft, given, judgments, judge, rules)
+        print(f"{len(strangers)} judged sentences do not stand in the draft, such as: {min(strangers)}", file=sys.stderr)
+    found = together([_figures(draft, told, options.judged.stem if options.judged else "", options.given) for draft in drafts])
     if options.as_json:
         print(json.dumps(found.shape(), ensure_ascii=False, indent=1))
     else:
         _print(found)
+
+
+def _figures(draft: Draft, told: Judgments | None, judge: str, papers: str) -> Score:
+    """A draft's figures, by what was judged, else by the second reader; `papers` are keys or where they are."""
+    judgments = by_the_reader(draft) if told is None else told
+    given, rules = list(draft.scope), [tuple(mark for mark in one.marks if re.fullmatch(r"R\d+", mark)) for one in draft.sentences]
+    if papers and Path(papers).exists():
+        with opened(Path(papers)) as library:
+            given, rules = [paper.key for paper in library.papers()], by_code(draft, library)
+    elif papers:
+        given = [key for key in re.split(r"[,\s]+", papers) if key]
+    return scored(draft, given, judgments, judge or (RULE if judgments else ""), rules)
 
 
 def _print(found: Score) -> None:
@@ -187,7 +205,8 @@ def main() -> None:
             one.add_argument(file, type=Path)
         return one
 
-    scoring = action("score", score, "draft")
+    scoring = action("score", score)
+    scoring.add_argument("drafts", type=Path, nargs="+")
     scoring.add_argument("--judged", type=Path)
     scoring.add_argument("--given", default="", help="keys, or where the papers are")
     scoring.add_argument("--json", action="store_true", dest="as_json")

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from assistant.citing import Asked, Given
@@ -107,8 +107,8 @@ def scored(draft: Draft, given: Sequence[str], judgments: Judgments, judge: str,
         is_gap = one.text in gap_lines or bool(said and said.gap) or (not gap_lines and bool(GAP.search(one.text)))
         if is_gap:
             counts["gaps"] += 1
-            counts["gaps_judged"] += supported is not None
-            counts["gaps_full"] += bool(supported)
+            counts["gaps_judged"] += supported is not None or said is not None
+            counts["gaps_full"] += bool(supported) or (said is not None and said.verdict == NEED[0])
             counts["gaps_of_the_field"] += said is not None and said.gap == "field"
         for key in sorted(one.keys):
             precise, contributes = is_precise(one, key, judgments), _contributes(one, key, judgments)
@@ -128,6 +128,26 @@ def scored(draft: Draft, given: Sequence[str], judgments: Judgments, judge: str,
         repeated=tuple(repeated(draft.sentences)), reader=reader_held(draft, judgments) if judge != RULE else {},
         faults=tuple(faults), **_plan_figures(draft), **counts,
     )  # fmt: skip
+
+
+def together(scores: Sequence[Score]) -> Score:
+    """The figures of several drafts as one."""
+    if len(scores) == 1:
+        return scores[0]
+    lines = [score.lines for score in scores if score.lines is not None]
+    counts = {name: sum(getattr(one, name) for one in scores) for name, value in asdict(scores[0]).items() if isinstance(value, int) and name != "lines"}
+    return Score(
+        f"{len(scores)} drafts", scores[0].judge, lines=sum(lines) if lines else None, rules=_added(one.rules for one in scores), reader=_added(one.reader for one in scores),
+        foreign=tuple(f"{one.name}: {key}" for one in scores for key in one.foreign), left_out=tuple(f"{one.name}: {key}" for one in scores for key in one.left_out),
+        repeated=tuple(pair for one in scores for pair in one.repeated), faults=tuple(fault for one in scores for fault in one.faults), **counts,
+    )  # fmt: skip
+
+
+def _added(some: Iterable[dict[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for one in some:
+        found.update(one)
+    return dict(sorted(found.items()))
 
 
 def _count_support(one: Sentence, said: Judgment | None, counts: Counter[str], faults: list[tuple[str, str, str]]) -> bool | None:

@@ -20,6 +20,8 @@ from store.library import Library
 
 HERE = Path(__file__).parent
 DOZEN = 12
+MOST = 60
+"""Papers that are shown whole for a sentence about all of them; of a larger scope those that the draft cites."""
 MANIFEST = "sentences.jsonl"
 
 
@@ -29,8 +31,7 @@ def write_prompts(draft: Draft, library: Library, folder: Path) -> int:
     rows: list[dict[str, object]] = []
     groups = list(_groups(draft))
     for number, group in enumerate(groups, 1):
-        # Who says what no paper reports must be held against all of them.
-        evidence = _evidence(library, draft.sentences if any(GAP.search(one.text) for one in group) else group)
+        evidence = _evidence(library, draft, group)
         numbers = {alias: shown.number for shown in evidence.papers for alias in (shown.paper.key, *shown.paper.aliases)}
         first = len(rows) + 1
         items = [
@@ -57,13 +58,20 @@ def _groups(draft: Draft) -> Iterator[list[Sentence]]:
     yield group
 
 
-def _evidence(library: Library, some: Iterable[Sentence]) -> Evidence:
-    keys = sorted(frozenset[str]().union(*(one.keys for one in some)))
+def _evidence(library: Library, draft: Draft, group: Sequence[Sentence]) -> Evidence:
+    """The papers that the sentences cite; where one states a gap all of the draft's, for what no paper reports must be held against each."""
+    keys = _cited(group)
+    if any(GAP.search(one.text) for one in group):
+        keys |= _cited(draft.sentences) | (set(draft.scope) if len(draft.scope) <= MOST else set())
     try:
-        papers = {paper.key: paper for paper in map(library.paper, keys)}
+        papers = {paper.key: paper for paper in map(library.paper, sorted(keys))}
     except UnknownPaper as error:
         sys.exit(f"the draft cites a paper that is not among those given: {error}")
     return gathered(library, list(papers.values()))
+
+
+def _cited(some: Iterable[Sentence]) -> set[str]:
+    return {key for one in some for key in one.keys}
 
 
 def _labels(cite: Cite, number: int) -> str:

@@ -165,9 +165,10 @@ def subject_of(one: Sentence) -> Subject:
 def _place(cite: object) -> str:
     """A citation as `key 2,3`, from that, from `@key`, or from its JSON."""
     if isinstance(cite, dict):
-        return f"{cite['key']} {','.join(map(str, cite.get('sentences') or ()))}".strip()
-    key, _, numbers = str(cite).strip().removeprefix("@").partition(" ")
-    return f"{key} {','.join(sorted(re.findall(r'[0-9]+', numbers), key=int))}".strip()
+        numbers = [0] if cite.get("text") == "title" else cite.get("sentences") or []
+        return f"{cite['key']} {','.join(map(str, numbers))}".strip()
+    key, _, places = str(cite).strip().removeprefix("@").partition(" ")
+    return f"{key} {','.join(sorted(re.findall(r'[0-9]+', places), key=int))}".strip()
 
 
 @contextmanager
