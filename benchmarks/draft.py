@@ -59,7 +59,6 @@ HERE = Path(__file__).parent
 CASE = "case.json"
 
 
-
 def score(options: argparse.Namespace) -> None:
     """Prints the figures of a draft, or of several together, and what to read."""
     if options.given and len(options.drafts) > 1:
@@ -69,42 +68,51 @@ def score(options: argparse.Namespace) -> None:
     strangers = {subject.text for subject in told or {}} - {one.text for draft in drafts for one in draft.sentences}
     if strangers:
         print(f"{len(strangers)} judged sentences do not stand in the draft, such as: {min(strangers)}", file=sys.stderr)
-    found = together([_figures(draft, told, options.judged.stem if options.judged else "", options.given) for draft in drafts])
+    found = together([_figures(draft, told, options.judged, options.given) for draft in drafts])
     if options.as_json:
         print(json.dumps(found.shape(), ensure_ascii=False, indent=1))
     else:
         _print(found)
 
 
-def _figures(draft: Draft, told: Judgments | None, judge: str, papers: str) -> Score:
-    """A draft's figures, by what was judged, else by the second reader; `papers` are keys or where they are."""
+def _figures(draft: Draft, told: Judgments | None, file: Path | None, papers: str) -> Score:
+    """A draft's figures, by what a file judged, else by the second reader; `papers` are keys or where they are."""
     judgments = by_the_reader(draft) if told is None else told
+    judge = RULE if judgments and all(one.by == RULE for one in judgments.values()) else file.stem if file else ""
     given, rules = list(draft.scope), [tuple(mark for mark in one.marks if re.fullmatch(r"R\d+", mark)) for one in draft.sentences]
     if papers and Path(papers).exists():
         with opened(Path(papers)) as library:
             given, rules = [paper.key for paper in library.papers()], by_code(draft, library)
     elif papers:
         given = [key for key in re.split(r"[,\s]+", papers) if key]
-    return scored(draft, given, judgments, judge or (RULE if judgments else ""), rules)
+    return scored(draft, given, judgments, judge, rules)
 
 
 def _print(found: Score) -> None:
     of = found.shape()
+    part = {name: percent(value) for name, value in of.items()}
     rules = ", ".join(f"{rule} {count}" for rule, count in found.rules.items())
     print(f"{found.name}: {found.sentences} sentences, {found.words} words, {found.papers} papers cited ({of['sentences_per_paper'] or '–'} sentences a paper)")
     print(f"judged by {found.judge or 'nobody'}" + (f" ({of['judge_trust']})" if of["judge_trust"] else ""))
     if found.reader:
-        print(f"  of what they find short of full support the second reader flags {percent(of['reader_recall'])}; of what it flags {percent(of['reader_precision'])} is rightly flagged")
-    print(f"  strict support {percent(of['strict_support'])}: {found.full} full, {found.partly} partly, {found.not_supported} not; {found.uncited} cite nothing, of which {found.need_a_source} need a source; {of['unjudged']} cited ones not judged")
-    print(f"  recall {percent(of['recall'])} of all sentences; precision {percent(of['precision'])} of {found.citations_judged} of {found.citations} citations; {percent(of['contributing'])} of {found.known_idle} contribute")
-    print(f"  gap sentences {found.gaps}: strict support {percent(of['strict_support_of_gaps'])} of {found.gaps_judged} judged; claimed of the field {found.gaps_of_the_field}")
-    print(f"by code: {percent(of['clean_by_code'])} of {found.cited} cited sentences without a mark{f' ({rules})' if rules else ''}")
-    print(f"given papers cited {percent(of['coverage'])} ({found.given_cited} of {found.given})" + (f"; foreign: {', '.join(found.foreign)}" if found.foreign else ""))
-    print(f"comparisons {percent(of['comparison_share'])} ({found.comparisons}); repeated {len(found.repeated)}")
+        print(f"  the second reader flags {part['reader_recall']} of what they find short of full support, and rightly {part['reader_precision']} of what it flags")
+    print(
+        f"  strict support {part['strict_support']}: {found.full} full, {found.partly} partly, {found.not_supported} not;"
+        f" {found.uncited} cite nothing, of which {found.need_a_source} need a source; {of['unjudged']} cited ones not judged"
+    )
+    print(f"  recall {part['recall']} of all sentences; precision {part['precision']} of {found.citations_judged} of {found.citations} citations")
+    print(f"  citations that contribute {part['contributing']} of {found.known_idle}")
+    print(f"  gap sentences {found.gaps}: strict support {part['strict_support_of_gaps']} of {found.gaps_judged} judged; claimed of the field {found.gaps_of_the_field}")
+    print(f"by code: {part['clean_by_code']} of {found.cited} cited sentences without a mark" + (f" ({rules})" if rules else ""))
+    print(f"given papers cited {part['coverage']} ({found.given_cited} of {found.given})" + (f"; foreign: {', '.join(found.foreign)}" if found.foreign else ""))
+    print(f"comparisons {part['comparison_share']} ({found.comparisons}); repeated {len(found.repeated)}")
     if found.lines is None:
         print("no plan in the draft")
     else:
-        print(f"plan: {percent(of['plan_written'])} of {found.lines} lines written; of these {percent(of['plan_cites_as_asked'])} cite all that was asked, {percent(of['plan_length'])} in length; {found.unplanned} sentences without a line")
+        print(
+            f"plan: {part['plan_written']} of {found.lines} lines written; of these {part['plan_cites_as_asked']} cite all that was asked,"
+            f" {part['plan_length']} in length; {found.unplanned} sentences without a line"
+        )
     for kind, text, why in found.faults:
         print(f"  {kind}: {text}" + (f" [{why}]" if why else ""))
     for later, earlier in found.repeated:
@@ -146,7 +154,7 @@ def read(options: argparse.Namespace) -> None:
         library = Library(Path(place), None, create=True)
         found = second_reading(Desk(library, gateway, Settings()), draft)
         library.close()
-    write_lines(options.out, [{"sentence": subject.text, "cites": sorted(subject.cites), "verdict": verdict, "why": ""} for subject, verdict in found.items()])
+    write_lines(options.out, [{"sentence": subject.text, "cites": sorted(subject.cites), "verdict": verdict, "why": "", "by": RULE} for subject, verdict in found.items()])
     print(f"{len(found)} judgments in {options.out}; the second reader: {SECOND_READER}")
 
 
@@ -183,8 +191,10 @@ def compare(options: argparse.Namespace) -> None:
     if options.as_json:
         print(json.dumps(of, ensure_ascii=False, indent=1))
         return
-    print(f"{found.given} papers given; the authors cite {len(found.theirs)}, the draft {len(found.ours)}; of the authors' the draft cites {percent(of['coverage_of_theirs'])}")
-    print(f"  only the authors: {', '.join(of['only_theirs']) or '–'}; only the draft: {', '.join(of['only_ours']) or '–'}")  # type: ignore[arg-type]  # lists of keys
+    shared = percent(of["coverage_of_theirs"])
+    print(f"{found.given} papers given; the authors cite {len(found.theirs)}, the draft {len(found.ours)}; of the authors' the draft cites {shared}")
+    only = {name: ", ".join(sorted(set(mine) - set(other))) or "–" for name, mine, other in (("authors", found.theirs, found.ours), ("draft", found.ours, found.theirs))}
+    print(f"  only the authors: {only['authors']}; only the draft: {only['draft']}")
     print(f"  pairs of papers in one sentence: {found.pairs} of the authors', of which the draft has {found.pairs_found}")
     for name, some, figures in (("authors", theirs, found.their_figures), ("draft", draft.sentences, found.our_figures)):
         shares = f"{percent(figures['cited_share'])} of them cite, {percent(figures['comparison_share'])} compare"

@@ -371,6 +371,8 @@ def test_the_whole_way(run: Run, tmp_path: Path) -> None:
     assert (shape["strict_support"], shape["coverage"], shape["left_out"], shape["clean_by_code"]) == (1.0, 0.5, ["c1"], 1.0)
     assert "strict support 100%" in run("score", draft, "--judged", tmp_path / "judged.jsonl", "--given", "c0,c9")
     assert "only the authors: c1" in run("compare", draft, folder)
+    (tmp_path / "read.jsonl").write_text('{"sentence": "Oaks grow.", "cites": ["c0"], "verdict": "full", "by": "second reader"}', "utf-8")
+    assert SECOND_READER in run("score", draft, "--judged", tmp_path / "read.jsonl")
 
 
 def test_what_is_missing_is_said(run: Run, tmp_path: Path) -> None:

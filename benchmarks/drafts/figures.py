@@ -19,14 +19,18 @@ LEAST_WORDS = 4
 LENGTH = 0.4
 GAP_JOB = "states a gap"
 GAP = re.compile(
-    r"\b(?:none (?:of|reports?|states?|addresse?s?|gives?|tests?|stud(?:y|ies))|no (?:(?:prior|other|existing|single) )?(?:papers?|works?|study|studies|methods?|approach(?:es)?|figures?|results?|evidence|comparison|evaluation)"
-    r"|not (?:yet )?(?:been )?(?:covered|reported|addressed|studied|tested|examined|evaluated|compared|explored|given|considered)|(?:has|have) (?:yet|rarely) (?:been|to be)|yet to be"
-    r"|remains? (?:open|unclear|unknown|unexplored|to be)|under-?(?:explored|studied)|unexplored|open (?:question|problem|issue)s?|(?:research|open) gaps?|gaps? in|little is known|leaves? open|left open)\b",
+    r"\b(?:none (?:of|reports?|states?|addresse?s?|gives?|tests?|stud(?:y|ies))"
+    r"|no (?:(?:prior|other|existing|single) )?(?:papers?|works?|study|studies|methods?|approach(?:es)?|figures?|results?|evidence|comparison|evaluation)"
+    r"|not (?:yet )?(?:been )?(?:covered|reported|addressed|studied|tested|examined|evaluated|compared|explored|given|considered)"
+    r"|(?:has|have) (?:yet|rarely) (?:been|to be)|yet to be|remains? (?:open|unclear|unknown|unexplored|to be)|under-?(?:explored|studied)|unexplored"
+    r"|open (?:question|problem|issue)s?|(?:research|open) gaps?|gaps? in|little is known|leaves? open|left open)\b",
     re.IGNORECASE,
 )
+"""Words of a sentence that states a gap, for drafts whose plan does not say which do."""
 COMPARES = re.compile(
-    r"\b(?:unlike|whereas|while|whilst|in contrast|by contrast|contrary to|as opposed to|rather than|instead(?: of)?|both|neither|similar(?:ly)?|likewise|differs?|different(?:ly)? from"
-    r"|compared (?:with|to)|in comparison|the same|shares?|but|however|on the other hand|agrees? (?:with|that)|too)\b",
+    r"\b(?:unlike|whereas|while|whilst|in contrast|by contrast|contrary to|as opposed to|rather than|instead(?: of)?|both|neither"
+    r"|similar(?:ly)?|likewise|differs?|different(?:ly)? from|compared (?:with|to)|in comparison|the same|shares?|but|however|on the other hand"
+    r"|agrees? (?:with|that)|too)\b",
     re.IGNORECASE,
 )
 
@@ -137,7 +141,7 @@ def together(scores: Sequence[Score]) -> Score:
     lines = [score.lines for score in scores if score.lines is not None]
     counts = {name: sum(getattr(one, name) for one in scores) for name, value in asdict(scores[0]).items() if isinstance(value, int) and name != "lines"}
     return Score(
-        f"{len(scores)} drafts", scores[0].judge, lines=sum(lines) if lines else None, rules=_added(one.rules for one in scores), reader=_added(one.reader for one in scores),
+        f"{len(scores)} drafts", next((one.judge for one in scores if one.judge), ""), lines=sum(lines) if lines else None, rules=_added(one.rules for one in scores), reader=_added(one.reader for one in scores),
         foreign=tuple(f"{one.name}: {key}" for one in scores for key in one.foreign), left_out=tuple(f"{one.name}: {key}" for one in scores for key in one.left_out),
         repeated=tuple(pair for one in scores for pair in one.repeated), faults=tuple(fault for one in scores for fault in one.faults), **counts,
     )  # fmt: skip

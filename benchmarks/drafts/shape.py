@@ -18,7 +18,7 @@ SUPPORT = ("full", "partly", "not")
 NEED = ("needs no source", "needs a source")
 GAPS = ("papers", "cited", "field")
 OF_THE_READER = {"supported": "full", "partly": "partly", "not": "not"}
-PAPERS, CASE, MANIFEST = "papers.jsonl", "case.json", "sentences.jsonl"
+PAPERS = "papers.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,13 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """What readers said of a sentence; `idle` are cited papers that contribute nothing, None where nobody said."""
+    """What readers said of a sentence; `idle` are cited papers that contribute nothing, None where nobody said; `by` names the second reader where it was that one."""
 
     verdict: str
     why: str = ""
     idle: frozenset[str] | None = None
     gap: str = ""
+    by: str = ""
 
 
 class Subject(NamedTuple):
@@ -137,19 +138,20 @@ def read_judged(path: Path) -> dict[Subject, Judgment]:
             one = json.loads(line)
             cites, verdict = frozenset(_place(cite) for cite in one["cites"]), one["verdict"]
             idle = frozenset(map(str, one["idle"])) if one.get("idle") is not None else None
-            said = Judgment(verdict, str(one.get("why") or ""), idle, str(one.get("gap") or ""))
+            said = Judgment(verdict, str(one.get("why") or ""), idle, str(one.get("gap") or ""), str(one.get("by") or ""))
             subject = Subject(plain(one["sentence"]), cites)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             sys.exit(f'{path}:{number}: no judgment ({type(error).__name__}: {error}); it should be {{"sentence", "cites", "verdict", "why"}}')
         if verdict not in (SUPPORT if cites else NEED):
-            sys.exit(f"{path}:{number}: {verdict!r} is no verdict on a sentence that cites {'something' if cites else 'nothing'}; write {', '.join(SUPPORT if cites else NEED)}")
+            what, words = ("something", SUPPORT) if cites else ("nothing", NEED)
+            sys.exit(f"{path}:{number}: {verdict!r} is no verdict on a sentence that cites {what}; write {', '.join(words)}")
         found[subject] = said
     return found
 
 
 def by_the_reader(draft: Draft) -> dict[Subject, Judgment]:
     """The second reader's verdicts that a draft holds, as judgments."""
-    return {subject_of(one): Judgment(OF_THE_READER.get(one.verdict, one.verdict)) for one in draft.sentences if one.verdict and one.cites}
+    return {subject_of(one): Judgment(OF_THE_READER[one.verdict], by=RULE) for one in draft.sentences if one.verdict in OF_THE_READER and one.cites}
 
 
 def judgment_of(one: Sentence, judgments: Judgments) -> Judgment | None:
