@@ -21,6 +21,7 @@ from assistant.cli.model import (
 )
 from assistant.document import Document
 from assistant.errors import UsageError
+from assistant.export import coverage
 from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
 from assistant.plan import plan_markdown, read_plan
@@ -35,10 +36,13 @@ def _print_draft(document: Document) -> None:
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
         click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
-    left = [one for one in document.coverage if not one.used]
-    click.echo(f"\n{len(document.coverage) - len(left)} of {len(document.coverage)} papers are cited")
-    for one in left:
-        click.echo(f"  left out: {one.key}: {one.left_out}")
+    click.echo()
+    _print_coverage(document, whole=False)
+
+
+def _print_coverage(document: Document, *, whole: bool = True) -> None:
+    for line in coverage.said(document, whole=whole):
+        click.echo(line)
 
 
 @click.command()
@@ -46,6 +50,7 @@ def _print_draft(document: Document) -> None:
 @click.option("--topic", default="", help="What the section is about; otherwise NAME.")
 @click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 20), help="About how many.")
 @click.option("--taxonomy", "tree_name", help="Plan along this tree.")
+@click.option("--coverage", "only_coverage", is_flag=True, help="Only print the coverage sheet, in full; with --taxonomy, its nodes too.")
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
 @show_options
 @scope_options
@@ -60,6 +65,7 @@ def draft(
     topic: str,
     paragraphs: int,
     tree_name: str | None,
+    only_coverage: bool,
     plan_only: bool,
     show: bool,
     run: bool,
@@ -74,17 +80,22 @@ def draft(
     """
     from assistant.tasks import draft as task
     from assistant.tasks import taxonomy as trees
+    from assistant.tasks.coverage import with_sheet
     from assistant.tree import Tree
 
     wanted, scope = asking(options), scope_of(context, options)
     path = plan_file(context.folder, name)
-    printing = show or (as_json and not run)
+    printing = show or only_coverage or (as_json and not run)
     if printing:
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, planned(library, path), library.considered(scope)))
-        finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+        papers = library.considered(scope)
+        document = with_sources(library, task.document(library, name, planned(library, path), papers))
+        if tree_name:
+            filed = trees.document(library, tree_name, Tree(*read_tree(taxonomy_file(context.folder, tree_name))), papers)
+            document = with_sheet(document, {}, filed)
+        finish(context, document, _print_coverage if only_coverage else _print_draft, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
         papers = at.library.considered(scope)
