@@ -8,6 +8,7 @@ from assistant.export import coverage, names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
 from assistant.export.markdown import LEGEND, shown, stopped_results, summary
+from assistant.export.templates import environment
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
 
@@ -38,11 +39,7 @@ def write(document: Document) -> str:
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader("assistant.export", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    made = environment(escapes=True)
     made.globals.update(
         shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading, coverage=coverage,
         byline=names.byline, listing=names.listing, link=names.link,
