@@ -57,8 +57,8 @@ def said(document: Document, *, whole: bool) -> list[str]:
     if whole:
         lines += [f"  {one.key}: {places(one)}" for one in document.coverage if one.used]
     for group in left_out(document):
-        count = f"{len(group.keys)} " if len(group.keys) > 1 else ""
-        lines.append(f"  left out: {count}{named(group.keys, None if whole else NAMED)}: {group.reason or 'no reason is known'}")
+        count = f", {len(group.keys)}" if len(group.keys) > 1 else ""
+        lines.append(f"  left out{count}: {named(group.keys, None if whole else NAMED)}: {group.reason or 'no reason is known'}")
     for note in document.coverage_notes:
         keys = f" ({named(note.keys, None if whole else NAMED)})" if note.kind in LISTED else ""
         lines.append(f"  note: {noted(note)}{keys}")

@@ -4,6 +4,7 @@ Lines in brackets are for the authors to confirm or complete: nothing is claimed
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -52,12 +53,14 @@ DECISIONS: Final = {
 }
 EMBEDDERS: Final = {"minilm": "all-MiniLM-L6-v2", "hash": "a lexical hash of words, meant for tests"}
 CENT: Final = 0.01
+SIGN: Final = re.compile(r"^(?=(?:##?|[-=!]) )", re.MULTILINE)
+"""Where a block of the template begins."""
 
 
 class Block(NamedTuple):
-    """A piece of the text: `#` and `##` are headings, `-` an item, `!` a line to confirm, and nothing a paragraph."""
+    """A piece of the text under its sign: `#` and `##` are headings, `=` a paragraph, `-` an item, `!` a line to confirm."""
 
-    kind: str
+    sign: str
     text: str
 
 
@@ -82,6 +85,7 @@ def blocks(facts: Methods) -> tuple[Block, ...]:
         second_reader=SECOND_READER,
         blocked=_counted(by_rule(problem.rule for problem in report.blocked)),
         marked=_counted(by_rule(problem.rule for problem in report.marked)),
+        unchecked=_counted(by_rule(problem.rule for problem in report.unchecked)),
         rules=RULES,
         decisions=", ".join(many(count, *DECISIONS.get(kind, (kind, kind))) for kind, count in facts.decisions.items()),
         purposes=_listed([*dict.fromkeys(purpose(task) for task in facts.tasks)]) or "reading the papers",
@@ -90,34 +94,32 @@ def blocks(facts: Methods) -> tuple[Block, ...]:
 
 
 def _blocks(text: str) -> Iterator[Block]:
-    for part in text.split("\n\n"):
-        words = " ".join(part.split())
-        head, _, rest = words.partition(" ")
-        if words:
-            yield Block(head, rest) if head in {"#", "##", "-", "!"} else Block("", words)
+    for part in SIGN.split(text)[1:]:
+        sign, _, words = part.partition(" ")
+        yield Block(sign, " ".join(words.split()))
 
 
 def as_markdown(facts: Methods) -> str:
     """The text as Markdown; what is to be confirmed stands in brackets."""
-    shapes = {"#": "# {}", "##": "## {}", "-": "- {}", "!": r"\[{}\]", "": "{}"}
+    shapes = {"#": "# {}", "##": "## {}", "-": "- {}", "!": r"\[{}\]", "=": "{}"}
     found = blocks(facts)
     lines = ["<!-- Written by code from the library and its ledger of requests; no model was asked. Lines in brackets are yours. -->", ""]
     for at, block in enumerate(found):
-        is_item_before_item = block.kind == "-" and at + 1 < len(found) and found[at + 1].kind == "-"
-        lines += [shapes[block.kind].format(markdown(block.text)), *([] if is_item_before_item else [""])]
+        is_item_before_item = block.sign == "-" and at + 1 < len(found) and found[at + 1].sign == "-"
+        lines += [shapes[block.sign].format(markdown(block.text)), *([] if is_item_before_item else [""])]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def as_latex(facts: Methods) -> str:
     """The text as a part of a LaTeX document."""
-    shapes = {"#": "\\section*{{{}}}", "##": "\\subsection*{{{}}}", "-": "\\item {}", "!": "\\textbf{{[{}]}}", "": "{}"}
+    shapes = {"#": "\\section*{{{}}}", "##": "\\subsection*{{{}}}", "-": "\\item {}", "!": "\\textbf{{[{}]}}", "=": "{}"}
     body: list[str] = []
     in_list = False
     for block in blocks(facts):
-        if in_list != (block.kind == "-"):
+        if in_list != (block.sign == "-"):
             in_list = not in_list
             body += ["\\begin{itemize}"] if in_list else ["\\end{itemize}", ""]
-        body += [shapes[block.kind].format(prose(block.text)), *([] if in_list else [""])]
+        body += [shapes[block.sign].format(prose(block.text)), *([] if in_list else [""])]
     body += ["\\end{itemize}"] if in_list else []
     whole = "\n".join(body)
     needs = [*([PART_DEFINED] if "\\partat" in whole else []), *(OTHER_SCRIPT_DEFINED if "\\otherscript" in whole else [])]
@@ -127,8 +129,8 @@ def as_latex(facts: Methods) -> str:
 
 def as_json(facts: Methods) -> str:
     """The facts, and the text with its headings, paragraphs and lines to confirm."""
-    kinds = {"#": "title", "##": "heading", "-": "item", "!": "confirm", "": "paragraph"}
-    said = [{"kind": kinds[block.kind], "text": block.text} for block in blocks(facts)]
+    kinds = {"#": "title", "##": "heading", "-": "item", "!": "confirm", "=": "paragraph"}
+    said = [{"kind": kinds[block.sign], "text": block.text} for block in blocks(facts)]
     return json.dumps({"facts": asdict(facts), "text": said}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -138,7 +140,7 @@ WRITERS: Final[dict[str, Callable[[Methods], str]]] = {"md": as_markdown, "tex":
 @cache
 def _template() -> "Template":
     made = environment(escapes=False)
-    made.finalize = lambda value: " ".join(value.split("\n")) if isinstance(value, str) else value  # no value begins a block
+    made.finalize = lambda value: " ".join(value.split("\n")) if isinstance(value, str) else value  # so none begins a block
     made.globals.update(many=many, purpose=purpose, tokens=tokens, money=money)
     return made.get_template("methods.j2")
 

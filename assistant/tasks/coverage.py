@@ -109,10 +109,10 @@ def _since(newest: str) -> str:
 
 def _no_recent(keys: Sequence[str], dates: Mapping[str, str], newest: str) -> str:
     dated = [dates[key] for key in keys if dates.get(key)]
-    undated = f"; {len(keys) - len(dated)} of its {len(keys)} papers have no date" if len(dated) < len(keys) else ""
-    last = f"its newest paper is of {max(dated, key=_latest)}" if dated else "none of its papers has a date"
-    where = f"the newest of the scope is of {newest}, by the library's own dates"
-    return f"cites no paper since {_since(newest)}: {last}, {where}{undated if dated else ''}"
+    last = f"the newest is of {max(dated, key=_latest)}" if dated else "none has a date"
+    undated = f", {len(keys) - len(dated)} of {len(keys)} have no date" if dated and len(dated) < len(keys) else ""
+    now = f"the newest of the scope is of {newest}, by the library's own dates"
+    return f"cites no paper known to be from {_since(newest)} or later ({last}{undated}; {now})"
 
 
 # -- leaning on one paper, or on one group
