@@ -52,6 +52,7 @@ DECISIONS: Final = {
     "split": ("split of a record", "splits of records"),
 }
 EMBEDDERS: Final = {"minilm": "all-MiniLM-L6-v2", "hash": "a lexical hash of words, meant for tests"}
+SERVICES: Final = {"arxiv": "arXiv", "openalex": "OpenAlex", "crossref": "Crossref", "semanticscholar": "Semantic Scholar"}
 CENT: Final = 0.01
 SIGN: Final = re.compile(r"^(?=(?:##?|[-=!]) )", re.MULTILINE)
 """Where a block of the template begins."""
@@ -141,7 +142,7 @@ WRITERS: Final[dict[str, Callable[[Methods], str]]] = {"md": as_markdown, "tex":
 def _template() -> "Template":
     made = environment(escapes=False)
     made.finalize = lambda value: " ".join(value.split("\n")) if isinstance(value, str) else value  # so none begins a block
-    made.globals.update(many=many, purpose=purpose, tokens=tokens, money=money)
+    made.globals.update(many=many, purpose=purpose, service=service, tokens=tokens, money=money)
     return made.get_template("methods.j2")
 
 
@@ -153,6 +154,11 @@ def many(count: int, one: str, more: str = "") -> str:
 def purpose(task: str) -> str:
     """What a model was asked for, in words."""
     return PURPOSES.get(task, task)
+
+
+def service(name: str) -> str:
+    """What a service calls itself."""
+    return SERVICES.get(name, name)
 
 
 def tokens(use: ModelUse) -> str:
