@@ -1,7 +1,9 @@
 """Commands about files and money: export, cost, settings."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,23 +81,38 @@ def _export_methods(context: Context, formats: tuple[str, ...], output: Path | N
 
 def _every_document(library: Library) -> tuple[list[Document], list[str]]:
     """All that was made of the library, and a line for each that cannot be read."""
+    documents: list[Document] = []
+    failed: list[str] = []
+    for name, read in _readers(library):
+        try:
+            documents += read()
+        except (AssistantError, StoreError) as error:
+            failed.append(f"{name}: {error}")
+    return documents, failed
+
+
+def _readers(library: Library) -> Iterator[tuple[str, Callable[[], Sequence[Document]]]]:
+    """Each thing that was made, by name, with what reads it."""
     from assistant.tables import RESERVED
     from assistant.tasks import chat, summarize
 
-    found = [("summarize", "")] if library.catalog.finding_names(summarize.TASK) else []
-    for kind, at, end in (("table", table_file, ".toml"), ("taxonomy", taxonomy_file, ".toml"), ("draft", plan_file, ".plan.md")):
-        paths = sorted(at(library.folder, "x").parent.glob(f"*{end}"))
-        found += [(kind, name) for path in paths if not (name := path.name.removesuffix(end)).endswith(RESERVED)]
-    documents, failed = [], []
-    for kind, name in found:
-        try:
-            documents.append(with_sources(library, stored_document(library, kind, name)))
-        except (AssistantError, StoreError) as error:
-            failed.append(f"{kind} {name}: {error}")
-    answers = [stored.answer(json.loads(data)) for name in library.catalog.finding_names(ask.TASK) for data in library.catalog.findings(ask.TASK, name).values()]
-    documents += [with_sources(library, answer) for answer in answers]
-    documents += [turn.document for talk in library.catalog.finding_names(chat.TASK) for turn in chat.conversation(library, talk).turns]
-    return documents, failed
+    def of(kind: str, name: str) -> list[Document]:
+        return [with_sources(library, stored_document(library, kind, name))]
+
+    def conversation(name: str) -> list[Document]:
+        return [turn.document for turn in chat.conversation(library, name).turns]
+
+    if library.catalog.finding_names(summarize.TASK):
+        yield "summaries", partial(of, "summarize", "")
+    for kind, file, end in (("table", table_file, ".toml"), ("taxonomy", taxonomy_file, ".toml"), ("draft", plan_file, ".plan.md")):
+        for path in sorted(file(library.folder, "x").parent.glob(f"*{end}")):
+            name = path.name.removesuffix(end)
+            if not name.endswith(RESERVED):
+                yield f"{kind} {name}", partial(of, kind, name)
+    for question, _ in (item for name in library.catalog.finding_names(ask.TASK) for item in library.catalog.findings(ask.TASK, name)):
+        yield f"the answer to {question!r}", partial(of, "ask", question)
+    for name in library.catalog.finding_names(chat.TASK):
+        yield f"the conversation {name!r}", partial(conversation, name)
 
 
 def stored_document(library: Library, kind: str, name: str) -> Document:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assistant import stored
-from assistant.document import Assignment, Cell, Cite, Column, Document, Node, Problem, Report, Row, Statement
-from assistant.export.methods import as_json, as_latex, as_markdown, blocks
+from assistant.document import Assignment, Cell, Cite, Column, Document, Node, Problem, Report, Row, Section, Statement
+from assistant.export.methods import RULES, as_json, as_latex, as_markdown, blocks
 from assistant.gateway.ledger import Ledger
 from assistant.gateway.message import Message, Reply, Request, Usage, question_of
 from assistant.gateway.recording import Recording
@@ -128,6 +128,12 @@ def test_right_words_for_what_is_and_is_not_known(change: dict[str, object], sai
     assert said in words(replace(FULL, **change))  # type: ignore[arg-type]
 
 
+def test_every_rule_that_is_checked_is_named() -> None:
+    """The rules are those of docs/evidence.md, but for the two that hold by construction."""
+    rules = set(re.findall(r"^\| (R\d+) \|", (DOCS.parent / "evidence.md").read_text("utf-8"), re.MULTILINE))
+    assert set(RULES) == rules - {"R8", "R9"}
+
+
 @pytest.mark.parametrize(
     ("cost", "unpriced", "said"),
     [(None, 3, "The cost is not known."), (0.0, 0, "The cost was 0.00 US dollars."), (0.004, 0, "The cost was less than 0.01 US dollars."),
@@ -239,6 +245,22 @@ def test_a_file_that_cannot_be_read_is_left_out_and_said(folder: Path, carrel: C
     assert ran.code == 1
     assert "left out of the methods: table broken: " in ran.err
     assert (folder / "exports" / "methods-statement.md").exists()
+
+
+def test_answers_and_summaries_count_and_one_about_a_paper_that_is_gone_is_said(library: Library, folder: Path, carrel: Carrel) -> None:
+    """Two questions that begin alike are two answers; a paper that a stored answer cites and the library lost stops only that answer."""
+    from assistant.cli.answers import keep_answer
+
+    text = library.texts(library.paper("agentrlvr2025"))[1]
+    cite = Cite("agentrlvr2025", "abstract", (1,), text.sentence(1), text.id)
+    long = "What do these papers say of rewards, of credit, of data and of robots in the year"
+    for question, key in ((f"{long} 2025?", "agentrlvr2025"), (f"{long} 2026?", "agentrlvr2025"), ("Gone?", "nobody2020")):
+        sections = (Section("", (Statement("One.", (replace(cite, key=key),)),)),)
+        keep_answer(library, Document("ask", question, sections, outcome="answered", report=Report(1, 1)))
+    ran = carrel("export", "--methods", "--to", "md", at=folder)
+    assert ran.code == 1
+    assert "left out of the methods: the answer to 'Gone?': " in ran.err
+    assert "2 answers to questions about the papers." in (folder / "exports" / "methods-statement.md").read_text("utf-8")
 
 
 def test_the_latex_compiles(tmp_path: Path) -> None:
