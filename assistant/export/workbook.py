@@ -5,6 +5,7 @@ Whatever comes from a paper or a model is written as text: no formula, link or e
 
 import io
 import math
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -211,6 +212,10 @@ def _width(texts: Sequence[str]) -> float:
     return min(max(NARROWEST, min(word, WIDEST) + 3, min(text, 20) + 3, math.sqrt(text) * 3), WIDEST)
 
 
+SAVED, PROPERTIES = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)"), "docProps/core.xml"
+"""Where a workbook says when it was saved, which it says whatever its properties are."""
+
+
 def _bytes(book: "Workbook") -> bytes:
     """The file, without a time in it."""
     book.properties.creator, book.properties.created, book.properties.modified = "Carrel", EPOCH, EPOCH
@@ -218,6 +223,6 @@ def _bytes(book: "Workbook") -> bytes:
     book.save(first)
     with zipfile.ZipFile(first) as made, zipfile.ZipFile(second, "w", zipfile.ZIP_DEFLATED) as timeless:
         for name in made.namelist():
-            data = made.read(name)
+            data = SAVED.sub(rb"\g<1>" + EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode() + rb"\g<2>", made.read(name)) if name == PROPERTIES else made.read(name)
             timeless.writestr(zipfile.ZipInfo(name, ZIP_EPOCH), data, zipfile.ZIP_DEFLATED)
     return second.getvalue()
