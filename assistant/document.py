@@ -92,11 +92,28 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Where a paper of the scope was used, or why it was left out."""
+    """Where a paper of the scope was used, or why it was left out.
+
+    In a draft `times` says for each place of `used` how many of its statements cite the paper; `title` and `date` are the
+    library's, since a paper that is left out is none of the document's sources.
+    """
 
     key: str
     used: tuple[str, ...]
     left_out: str = ""
+    times: tuple[int, ...] = ()
+    title: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageNote:
+    """What a reader of a draft should know of its use of papers: of one section, or of the whole where `section` is empty."""
+
+    kind: Literal["no recent paper", "no dates", "no paper", "one paper alone", "depends on a paper", "depends on a group", "only in lists"]
+    section: str
+    text: str
+    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +322,7 @@ class Document:
     unassigned: tuple[Unassigned, ...] = ()
     coverage: tuple[Coverage, ...] = ()
     plan: tuple[PlanLine, ...] = ()
+    coverage_notes: tuple[CoverageNote, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
     outcome: str = ""

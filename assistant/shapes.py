@@ -119,7 +119,11 @@ def _check(document: Document) -> Json:
 
 
 def _coverage(document: Document) -> list[Json]:
-    return [{"key": one.key, "used": list(one.used), "left_out": one.left_out or None} for one in document.coverage]
+    """The coverage sheet; `times` stands only where statements were counted."""
+    return [
+        {"key": one.key, "used": list(one.used), "left_out": one.left_out or None} | ({"times": list(one.times)} if one.times else {})
+        for one in document.coverage
+    ]
 
 
 def _table(document: Document) -> Json:
@@ -176,6 +180,9 @@ def _draft(document: Document) -> Json:
         ],
         "coverage": _coverage(document),
         "plan": [_plan_line(line) for line in document.plan],
+        "coverage_notes": [
+            {"kind": one.kind, "section": one.section or None, "text": one.text, "keys": list(one.keys)} for one in document.coverage_notes
+        ],
         "report": report_json(document.report),
     }
 

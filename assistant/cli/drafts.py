@@ -23,6 +23,7 @@ from assistant.cli.model import (
 )
 from assistant.document import Document
 from assistant.errors import UsageError
+from assistant.export import coverage
 from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, write_kept
 from assistant.plan import Guide, plan_markdown, read_plan, with_added, with_guide, with_words
@@ -49,8 +50,6 @@ class Wanted(NamedTuple):
     by: str | None
     extend: bool
     plan_only: bool
-
-
 @click.command()
 @click.argument("name")
 @click.option("--topic", default="", help="What the section is about; otherwise NAME.")
@@ -62,6 +61,7 @@ class Wanted(NamedTuple):
 @click.option("--table", "table_name", help="Plan along this table, grouped by --by.")
 @click.option("--by", help="The column of the table whose values are the groups.")
 @click.option("--extend", is_flag=True, help="Add lines to the plan for papers that came after it was made; every line in it stays.")
+@click.option("--coverage", "only_coverage", is_flag=True, help="Only print the coverage sheet, in full; with --taxonomy, its nodes too.")
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
 @show_options
 @scope_options
@@ -82,6 +82,7 @@ def draft(
     table_name: str | None,
     by: str | None,
     extend: bool,
+    only_coverage: bool,
     plan_only: bool,
     show: bool,
     run: bool,
@@ -100,12 +101,17 @@ def draft(
     asked, scope = asking(options), scope_of(context, options)
     wanted = Wanted(Guide(topic, tense or "", language), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
     path = plan_file(context.folder, name)
-    if show or (as_json and not run):
+    if show or only_coverage or (as_json and not run):
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, planned(library, path), library.considered(scope)))
-        finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+        papers = library.considered(scope)
+        document = with_sources(library, task.document(library, name, planned(library, path), papers))
+        if tree_name:
+            from assistant.tasks.coverage import with_sheet
+
+            document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
+        finish(context, document, _print_coverage if only_coverage else _print_draft, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, asked, keywords_only=True) as at, progress("writing paragraphs") as bar:
         papers = at.library.considered(scope)
@@ -164,11 +170,7 @@ def _groups(context: Context, library: Library, wanted: Wanted, papers: Sequence
     from assistant.tasks import planning
 
     if wanted.tree:
-        from assistant.tasks import taxonomy
-        from assistant.tree import Tree
-
-        path = taxonomy_file(context.folder, wanted.tree)
-        return planning.tree_groups(taxonomy.document(library, wanted.tree, Tree(*read_tree(path)), papers))
+        return planning.tree_groups(_filed(context, library, wanted.tree, papers))
     if not wanted.table:
         return []
     from assistant.tables import read_decisions
@@ -180,6 +182,14 @@ def _groups(context: Context, library: Library, wanted: Wanted, papers: Sequence
     return planning.table_groups(views.grouped(whole, views.field_of(whole, wanted.by or telling)))
 
 
+def _filed(context: Context, library: Library, name: str, papers: Sequence[Paper]) -> Document:
+    """The tree of that name with its papers."""
+    from assistant.tasks import taxonomy
+    from assistant.tree import Tree
+
+    return taxonomy.document(library, name, Tree(*read_tree(taxonomy_file(context.folder, name))), papers)
+
+
 def _print_draft(document: Document) -> None:
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
@@ -189,7 +199,9 @@ def _print_draft(document: Document) -> None:
     click.echo(f"\n{len(written)} of {len(document.plan)} lines of the plan are written, {len(other)} another way than planned")
     for line in other:
         click.echo(f"  {line.heading}, line {line.line}: {'; '.join(line.notes)}")
-    left = [one for one in document.coverage if not one.used]
-    click.echo(f"{len(document.coverage) - len(left)} of {len(document.coverage)} papers are cited")
-    for one in left:
-        click.echo(f"  left out: {one.key}: {one.left_out}")
+    _print_coverage(document, whole=False)
+
+
+def _print_coverage(document: Document, *, whole: bool = True) -> None:
+    for line in coverage.said(document, whole=whole):
+        click.echo(line)

@@ -3,8 +3,20 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, SECOND_READER, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
-from assistant.export import names
+from assistant.document import (
+    NOTE_WARNING,
+    SECOND_READER,
+    SUMMARY_FIELDS,
+    Cell,
+    Cite,
+    CoverageNote,
+    Document,
+    Report,
+    Section,
+    Statement,
+    Summary,
+)
+from assistant.export import coverage, names
 from assistant.export.escape import markdown, plain
 from assistant.tree import Tree
 
@@ -220,11 +232,22 @@ def stopped_results(summary: Summary) -> str:
 
 
 def _coverage(document: Document) -> list[str]:
+    """The coverage sheet: what is left out by reason, what is noted, and in a draft where each paper is cited."""
     if not document.coverage:
         return []
-    used = sum(bool(one.used) for one in document.coverage)
-    lines = ["## Coverage", "", f"{used} of {len(document.coverage)} papers of the scope are used.", ""]
-    return [*lines, *(f"- @{one.key}: left out: {markdown(one.left_out)}" for one in document.coverage if not one.used), ""]
+    lines = ["## Coverage", "", coverage.tally(document), ""]
+    for group in coverage.left_out(document):
+        keys = ", ".join(f"@{key}" for key in group.keys)
+        lines.append(f"- {keys}: left out: {markdown(group.reason)}" if len(group.keys) == 1 else f"- left out, {len(group.keys)}: {markdown(group.reason)}: {keys}")
+    lines += [""] if lines[-1] else []
+    lines += [f"- {markdown(coverage.noted(note))}{_keys(note)}" for note in document.coverage_notes]
+    lines += [""] if lines[-1] else []
+    lines += [f"- @{one.key}: {markdown(coverage.places(one))}" for one in document.coverage if one.times]
+    return [*lines, ""] if lines[-1] else lines
+
+
+def _keys(note: CoverageNote) -> str:
+    return f" ({', '.join(f'@{key}' for key in note.keys)})" if note.kind in coverage.LISTED else ""
 
 
 def _report(document: Document) -> list[str]:

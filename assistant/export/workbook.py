@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Column, Document
+from assistant.export import coverage
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
 from assistant.export.markdown import shown, stopped_results, summary, told
@@ -28,7 +29,7 @@ NARROWEST, WIDEST = 8, 60
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the same document is the same bytes
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
-EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
+EVIDENCE, NODES, CHECKS, COVERAGE, NOTES = "Evidence", "Nodes", "Checks", "Coverage", "Coverage notes"
 WHERE = "the whole stands in the JSON export"
 
 
@@ -57,8 +58,21 @@ def write(document: Document) -> bytes:
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
-        _fill(book, COVERAGE, ("key", "used", "left out"), [(one.key, "; ".join(one.used), one.left_out) for one in document.coverage])
+        _fill(book, COVERAGE, *_coverage(document))
+    if document.coverage_notes:
+        lines = [(coverage.noted(one), one.kind, "; ".join(one.keys)) for one in document.coverage_notes]
+        _fill(book, NOTES, ("note", "kind", "keys"), lines)
     return _bytes(book)
+
+
+def _coverage(document: Document) -> tuple[Line, list[Line]]:
+    """The coverage sheet; a draft's has how many statements cite each paper."""
+    if document.task != "draft":
+        return ("key", "used", "left out"), [(one.key, coverage.places(one), one.left_out) for one in document.coverage]
+    lines: list[Line] = [
+        (one.key, plain(one.title), one.date, coverage.places(one), Entry(sum(one.times)), one.left_out) for one in document.coverage
+    ]
+    return ("key", "title", "date", "cited in", "statements", "left out"), lines
 
 
 def heading(column: Column) -> str:
