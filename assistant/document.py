@@ -19,8 +19,9 @@ NOT_NEAR: Final = "no paper of the library is near your abstract"
 class Cite:
     """Sentences of one text of a paper, and the words there, cut from the stored text.
 
-    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes. Where `text` is
-    `own` these are sentences (0 its title) of the abstract that the person writes about: there is no key and no anchor.
+    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes. Without a key
+    it is of no paper: `scope` is what code found in all papers of the scope, `own` are sentences (0 its title) of the abstract
+    that the person writes about.
     """
 
     key: str
@@ -35,13 +36,19 @@ class Cite:
         return self.text == OWN
 
     @property
-    def own_place(self) -> str:
-        """Where in the person's own abstract it stands: `your abstract, sentences 2,3`."""
+    def place(self) -> str:
+        """Where it stands, as a person reads it: `key 2,3`, `key title`, `your abstract, sentences 2,3`, or in all papers of the scope."""
+        if self.text == SCOPE:
+            return "all papers of the scope"
+        if not self.is_own:
+            return f"{self.key} {'title' if self.text == 'title' else ','.join(map(str, self.sentences))}"
         numbers = [str(number) for number in self.sentences if number]
         parts = [YOURS, *(["title"] if 0 in self.sentences else ()), *([f"sentence{'s' * (len(numbers) > 1)} {','.join(numbers)}"] if numbers else ())]
         return ", ".join(parts)
 
 
+SCOPE = "scope"
+"""The text of a citation that names no paper, but what code found when it looked through all of them."""
 SOURCE_CHANGED = "source text changed"
 """The mark of what rests on a text that its paper no longer shows."""
 
@@ -61,7 +68,8 @@ class Statement:
     """A sentence, what it rests on, and what was found.
 
     `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
-    asked; `exchange` names the request that it came from. `by` code are figures that code counted.
+    asked; `exchange` names the request that it came from. `by` code are figures that code counted. `line` is the line of a
+    draft's plan, from 1 in its paragraph, that it was written for.
     """
 
     text: str
@@ -72,16 +80,18 @@ class Statement:
     exchange: str = ""
     blocked: tuple[Problem, ...] = ()
     by: Literal["model", "code"] = "model"
+    line: int = 0
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The papers that it cites, in order of first mention."""
+        return tuple(dict.fromkeys(cite.key for cite in self.cites if cite.key))
 
     @property
     def marks(self) -> tuple[str, ...]:
         """The rules that mark it, each once."""
         return tuple(dict.fromkeys(problem.rule for problem in self.problems))
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The papers it cites, each once; the person's own abstract is none."""
-        return tuple(dict.fromkeys(cite.key for cite in self.cites if not cite.is_own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +116,42 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Where a paper of the scope was used, or why it was left out."""
+    """Where a paper of the scope was used, or why it was left out.
+
+    In a draft `times` says for each place of `used` how many of its statements cite the paper; `title` and `date` are the
+    library's, since a paper that is left out is none of the document's sources.
+    """
 
     key: str
     used: tuple[str, ...]
     left_out: str = ""
+    times: tuple[int, ...] = ()
+    title: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageNote:
+    """What a reader of a draft should know of its use of papers: of one section, or of the whole where `section` is empty."""
+
+    kind: Literal["no recent paper", "no dates", "no paper", "one paper alone", "depends on a paper", "depends on a group", "only in lists"]
+    section: str
+    text: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """A line of a draft's plan and what the text made of it; `notes` say where the text went another way."""
+
+    heading: str
+    line: int
+    job: str
+    says: str
+    words: int
+    asked: tuple[str, ...]
+    text: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +371,8 @@ class Document:
     assignments: tuple[Assignment, ...] = ()
     unassigned: tuple[Unassigned, ...] = ()
     coverage: tuple[Coverage, ...] = ()
+    plan: tuple[PlanLine, ...] = ()
+    coverage_notes: tuple[CoverageNote, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
     outcome: str = ""
@@ -348,7 +391,7 @@ class Document:
 
     def cited(self) -> tuple[str, ...]:
         """The keys that are cited anywhere, in order of key."""
-        return tuple(sorted({cite.key for cite in self.cites() if not cite.is_own}))
+        return tuple(sorted({cite.key for cite in self.cites() if cite.key}))
 
     def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""

@@ -15,6 +15,7 @@ from assistant.document import (
     Nearness,
     Node,
     Novelty,
+    PlanLine,
     Problem,
     Report,
     Statement,
@@ -121,7 +122,11 @@ def _check(document: Document) -> Json:
 
 
 def _coverage(document: Document) -> list[Json]:
-    return [{"key": one.key, "used": list(one.used), "left_out": one.left_out or None} for one in document.coverage]
+    """The coverage sheet; `times` stands only where statements were counted."""
+    return [
+        {"key": one.key, "used": list(one.used), "left_out": one.left_out or None} | ({"times": list(one.times)} if one.times else {})
+        for one in document.coverage
+    ]
 
 
 def _table(document: Document) -> Json:
@@ -178,6 +183,10 @@ def _draft(document: Document) -> Json:
             for section in document.sections
         ],
         "coverage": _coverage(document),
+        "plan": [_plan_line(line) for line in document.plan],
+        "coverage_notes": [
+            {"kind": one.kind, "section": one.section or None, "text": one.text, "keys": list(one.keys)} for one in document.coverage_notes
+        ],
         "report": report_json(document.report),
     }
     cells = {row.key: row.cells for row in document.rows}
@@ -195,6 +204,14 @@ def novelty_json(novelty: Novelty) -> Json:
     """A claim of the person's own abstract, by the number of its sentence, and the paper's sentences that may say it already."""
     shape: Json = {"claim": novelty.claim.quote, "sentence": novelty.claim.sentences[0], "cites": cites_json(novelty.cites)}
     return shape | {"reason": novelty.reason, "state": novelty.state}
+
+
+def _plan_line(line: PlanLine) -> Json:
+    """A line of the plan; `text` is null where nothing stands for it, and `line` 0 where a sentence stands for none."""
+    return {
+        "heading": line.heading, "line": line.line, "job": line.job, "says": line.says, "words": line.words,
+        "asked": list(line.asked), "text": line.text or None, "notes": list(line.notes),
+    }  # fmt: skip
 
 
 def _summarize(document: Document) -> Json:

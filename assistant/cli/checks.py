@@ -8,7 +8,7 @@ import click
 from assistant import about
 from assistant.citing import Given, statements_in
 from assistant.cli.base import Context, print_json, progress, stop
-from assistant.cli.model import LEDGER, asking, desk, model_options, place, say_report
+from assistant.cli.model import LEDGER, asking, desk, model_options, say_report
 from assistant.document import Document
 from assistant.export import written
 from assistant.export.markdown import verdict
@@ -66,7 +66,7 @@ def _print(document: Document, lines: list[int]) -> None:
             click.echo(f"          {problem.rule}: {problem.reason}")
         for cite in statement.cites if word != "not checked" else ():
             if cite.quote:
-                click.echo(click.style(f"          [{place(cite)}] {cite.quote}", dim=True))
+                click.echo(click.style(f"          [{cite.place}] {cite.quote}", dim=True))
 
 
 @click.command()
@@ -96,7 +96,7 @@ def _print_trace(one: "Trace") -> None:
     click.echo(f"  {one.kept.task} {one.kept.name}".rstrip())
     for where in one.places:
         text = f"{where.cite.key} {where.cite.text} {','.join(map(str, where.cite.sentences))}"
-        named = place(where.cite) if where.cite.is_own or where.cite.text == "title" else text
+        named = where.cite.place if not where.cite.key or where.cite.text == "title" else text
         spans = ", ".join(f"{start}–{end}" for start, end in where.spans)
         click.echo(f"  {click.style(f'[{named}]', fg='cyan')} {where.cite.quote}")
         click.echo(f"      {f'characters {spans} of the text; ' if spans else ''}read from {where.source}")

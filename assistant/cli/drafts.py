@@ -1,7 +1,8 @@
 """The draft command: a plan to edit, then the text."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -11,6 +12,7 @@ from assistant.cli.model import (
     HOW_TO_SET,
     LONG_REPLY,
     WORDING,
+    Asking,
     asking,
     cited,
     confirm_price,
@@ -22,29 +24,208 @@ from assistant.cli.model import (
     quoted,
     show_options,
 )
-from assistant.document import OWN, Document, Problem, Row, Statement
+from assistant.document import Document, Problem, Row, Statement
 from assistant.errors import NoModel, UsageError
+from assistant.export import coverage
 from assistant.export.markdown import ALREADY, CLOSEST, STATES, nearness, sentence, shown
-from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
-from assistant.plan import plan_markdown, read_plan
-from assistant.tasks.desk import with_sources
+from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, write_kept
+from assistant.plan import OWN_KEY, Guide, plan_markdown, read_plan, with_added, with_guide, with_words
+from assistant.tasks.desk import Desk, with_sources
 from store.library import Library
+from store.paper import Paper
 
 if TYPE_CHECKING:
-    from assistant.tasks.draft import Plan
+    from assistant.tasks.planning import Group, Plan
 
+TENSES = ("present", "past")
+EACH_PARAGRAPH = 400
+"""Tokens out for a paragraph, with what is mended in it."""
 CALLS_MORE = 2
 """The most that a draft about an abstract asks more than another: the closest papers and claims, and once more what cannot stand."""
+
+
+class Wanted(NamedTuple):
+    """What the options say of the plan: how to write, how long, and what to plan along."""
+
+    guide: Guide
+    paragraphs: int
+    words: int
+    tree: str | None
+    table: str | None
+    by: str | None
+    extend: bool
+    plan_only: bool
+    calls_more: int = 0
+@click.command()
+@click.argument("name")
+@click.option("--topic", default="", help="What the section is about; otherwise NAME.")
+@click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 60), help="About how many are planned.")
+@click.option("--words", type=click.IntRange(50, 20_000), help="About how long the whole text is; on a plan that is there, each sentence in proportion.")
+@click.option("--tense", type=click.Choice(TENSES), help="Of what papers do and find.")
+@click.option("--language", default="", help="The language of the text; otherwise that of the settings.")
+@click.option("--taxonomy", "tree_name", help="Plan along this tree.")
+@click.option("--table", "table_name", help="Plan along this table, grouped by --by.")
+@click.option("--by", help="The column of the table whose values are the groups.")
+@click.option("--extend", is_flag=True, help="Add lines to the plan for papers that came after it was made; every line in it stays.")
+@click.option("--coverage", "only_coverage", is_flag=True, help="Only print the coverage sheet, in full; with --taxonomy, its nodes too.")
+@click.option(
+    "--about", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A text file with your own title and abstract: the draft positions it, and says what in the library comes closest.",
+)  # fmt: skip
+@click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
+@show_options
+@scope_options
+@model_options
+@formats_option
+@output_option
+@click.pass_obj
+def draft(
+    context: Context,
+    /,
+    name: str,
+    topic: str,
+    paragraphs: int,
+    words: int | None,
+    tense: str | None,
+    language: str,
+    tree_name: str | None,
+    table_name: str | None,
+    by: str | None,
+    extend: bool,
+    only_coverage: bool,
+    about: Path | None,
+    plan_only: bool,
+    show: bool,
+    run: bool,
+    as_json: bool,
+    formats: tuple[str, ...],
+    output: Path | None,
+    **options: object,
+) -> None:
+    """Drafts related work: a plan in drafts/NAME.plan.md, yours to edit, then the text, every sentence checked.
+
+    Where the plan is there it stays as it is, and only paragraphs whose plan changed are written. Sentences that a rule
+    objects to are asked for once more; with --verify, those too that a second reader objects to. With --about the plan
+    also says what your paper adds (@own in it is your abstract), and claims of novelty are held against the library.
+    """
+    from assistant import about as own_abstract
+    from assistant.tasks import draft as task
+    from assistant.tasks import position
+
+    asked, scope = asking(options), scope_of(context, options)
+    wanted = Wanted(Guide(topic, tense or "", language), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
+    path = plan_file(context.folder, name)
+    if show or only_coverage or (as_json and not run):
+        if about:
+            raise UsageError("--about brings the draft up to date, and --show, --coverage and --json only print it; add --run, or leave them out")
+        if not path.exists():
+            raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
+        library = context.library(keywords_only=True)
+        papers = library.considered(scope)
+        document = with_sources(library, task.document(library, name, planned(library, path), papers))
+        if tree_name:
+            from assistant.tasks.coverage import with_sheet
+
+            document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
+        finish(context, document, _print_coverage if only_coverage else _print_draft, as_json=as_json, formats=formats, output=output)
+        return
+    own = own_abstract.taken(context.folder, name, about) if about else own_abstract.kept(context.folder, name)
+    wanted = wanted._replace(calls_more=CALLS_MORE if own else 0)
+    with desk(context, asked, keywords_only=own is None, may_lack_model=own is not None) as at, progress("writing paragraphs") as bar:
+        papers = at.library.considered(scope)
+        if not papers:
+            raise UsageError("no paper is in the scope: add some with `carrel add`, or ask for a wider scope")
+        if own and (mine := position.same_paper(at.library, own)):
+            note(f"@{mine} in the library is your own paper; it is no neighbour of itself, and `carrel status excluded {mine}` keeps it out of the draft")
+        if own and not (asked.replay or at.settings.model_name):
+            found = with_sources(at.library, position.positioned(at.library, Document("draft", name), own, papers))
+            finish(context, found, _print_position, as_json=as_json, formats=(), output=None)
+            raise NoModel(HOW_TO_SET)
+        _bring_plan(context, at, asked, name, path, wanted, papers)
+        if plan_only:
+            return
+        plan = planned(at.library, path)
+        if about and not any(paragraph.rests_on_own for paragraph in plan.paragraphs):
+            note(f"the plan in {path} does not speak of your abstract yet: add lines that rest on @{OWN_KEY} 2, or remove the file to have it planned anew")
+        waiting = task.calls_to_write(at.library, name, plan)
+        characters = sum(WORDING + sum(len(paper.abstract) for paper in papers if paper.key in one.keys) for one in plan.paragraphs)
+        confirm_price(at.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
+        document = task.text(at, name, plan, papers, bar, scope)
+    finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+
+
+def planned(library: Library, path: Path) -> "Plan":
+    """The plan in a file, with the present keys of its papers; raises SettingsError naming the line."""
+    from assistant.tasks import planning
+
+    paragraphs, left_out, guide = read_plan(path.read_text("utf-8"), str(path))
+    return planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name)
+
+
+def _bring_plan(context: Context, at: Desk, asked: Asking, name: str, path: Path, wanted: Wanted, papers: Sequence[Paper]) -> None:
+    """The plan's file: made where there is none, else kept with what the options change in it."""
+    from assistant.tasks import planning
+
+    if not path.exists():
+        groups = _groups(context, at.library, wanted, papers)
+        calls = planning.calls_to_plan(len(papers), len(groups))
+        characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (calls + wanted.paragraphs + wanted.calls_more)
+        confirm_price(at.gateway, asked, calls + wanted.paragraphs + wanted.calls_more, characters, LONG_REPLY * calls + EACH_PARAGRAPH * wanted.paragraphs)
+        made = planning.plan(at, name, wanted.guide, papers, wanted.paragraphs, groups, wanted.words)
+        write_kept(path, plan_markdown(name, made.paragraphs, made.left_out, made.guide))
+        note(f"the plan is in {path}, yours to edit")
+        return
+    text = path.read_text("utf-8")
+    changed = with_guide(text, wanted.guide)
+    changed = with_words(changed, wanted.words) if wanted.words else changed
+    if changed != text:
+        write_kept(path, changed)
+    plan = planned(at.library, path)
+    new = planning.new_papers(at.library, name, plan, papers)
+    if new and wanted.extend:
+        added = planning.extended(at, name, plan, new)
+        write_kept(path, with_added(changed, added.after, added.paragraphs, added.left_out))
+        lines = len(added.after) + sum(len(paragraph.sentences) for paragraph in added.paragraphs)
+        note(f"{lines} lines for {len(new) - len(added.left_out)} new papers are in {path}; {len(added.left_out)} were left out with a reason")
+    elif new:
+        note(f"{len(new)} papers of the scope came after the plan was made; --extend adds lines for them")
+
+
+def _groups(context: Context, library: Library, wanted: Wanted, papers: Sequence[Paper]) -> "list[Group]":
+    """What a tree or a table gives to plan along; nothing where neither is named."""
+    from assistant.tasks import planning
+
+    if wanted.tree:
+        return planning.tree_groups(_filed(context, library, wanted.tree, papers))
+    if not wanted.table:
+        return []
+    from assistant.tables import read_decisions
+    from assistant.tasks import table, views
+
+    columns = read_columns(table_file(context.folder, wanted.table))
+    whole = table.document(library, wanted.table, columns, papers, decisions=read_decisions(library.folder, wanted.table))
+    telling = next((column.name for column in columns if column.vocabulary), columns[0].name)
+    return planning.table_groups(views.grouped(whole, views.field_of(whole, wanted.by or telling)))
+
+
+def _filed(context: Context, library: Library, name: str, papers: Sequence[Paper]) -> Document:
+    """The tree of that name with its papers."""
+    from assistant.tasks import taxonomy
+    from assistant.tree import Tree
+
+    return taxonomy.document(library, name, Tree(*read_tree(taxonomy_file(context.folder, name))), papers)
 
 
 def _print_draft(document: Document) -> None:
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
         click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
-    left = [one for one in document.coverage if not one.used]
-    click.echo(f"\n{len(document.coverage) - len(left)} of {len(document.coverage)} papers are cited")
-    for one in left:
-        click.echo(f"  left out: {one.key}: {one.left_out}")
+    written = [line for line in document.plan if line.text]
+    other = [line for line in document.plan if line.notes]
+    click.echo(f"\n{len(written)} of {len(document.plan)} lines of the plan are written, {len(other)} another way than planned")
+    for line in other:
+        click.echo(f"  {line.heading}, line {line.line}: {'; '.join(line.notes)}")
+    _print_coverage(document, whole=False)
     _print_position(document)
 
 
@@ -77,91 +258,6 @@ def _cells(document: Document, row: Row) -> list[str]:
     return said
 
 
-@click.command()
-@click.argument("name")
-@click.option("--topic", default="", help="What the section is about; otherwise NAME.")
-@click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 20), help="About how many.")
-@click.option("--taxonomy", "tree_name", help="Plan along this tree.")
-@click.option(
-    "--about", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A text file with your own title and abstract: the draft positions it, and says what in the library comes closest.",
-)  # fmt: skip
-@click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
-@show_options
-@scope_options
-@model_options
-@formats_option
-@output_option
-@click.pass_obj
-def draft(
-    context: Context,
-    /,
-    name: str,
-    topic: str,
-    paragraphs: int,
-    tree_name: str | None,
-    about: Path | None,
-    plan_only: bool,
-    show: bool,
-    run: bool,
-    as_json: bool,
-    formats: tuple[str, ...],
-    output: Path | None,
-    **options: object,
-) -> None:
-    """Drafts related work: a plan in drafts/NAME.plan.md, yours to edit, then the text, every sentence checked.
-
-    Where the plan is there, only paragraphs whose plan changed are written. With --about the plan also says what your
-    paper adds (@own in it is your abstract), and claims of novelty are held against the library.
-    """
-    from assistant import about as own_abstract
-    from assistant.tasks import draft as task
-    from assistant.tasks import position
-    from assistant.tasks import taxonomy as trees
-    from assistant.tree import Tree
-
-    wanted, scope = asking(options), scope_of(context, options)
-    path = plan_file(context.folder, name)
-    printing = show or (as_json and not run)
-    if printing:
-        if about:
-            raise UsageError("--about brings the draft up to date, and --show and --json only print it; add --run, or leave --show out")
-        if not path.exists():
-            raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
-        library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, planned(library, path), library.considered(scope)))
-        finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
-        return
-    own = own_abstract.taken(context.folder, name, about) if about else own_abstract.kept(context.folder, name)
-    with desk(context, wanted, keywords_only=own is None, may_lack_model=own is not None) as at, progress("writing paragraphs") as bar:
-        papers = at.library.considered(scope)
-        if own and (mine := position.same_paper(at.library, own)):
-            note(f"@{mine} in the library is your own paper; it is no neighbour of itself, and `carrel status excluded {mine}` keeps it out of the draft")
-        if own and not (wanted.replay or at.settings.model_name):
-            found = with_sources(at.library, position.positioned(at.library, Document(task.TASK, name), own, papers))
-            finish(context, found, _print_position, as_json=as_json, formats=(), output=None)
-            raise NoModel(HOW_TO_SET)
-        if not path.exists():
-            calls = 1 + paragraphs + (CALLS_MORE if own else 0)
-            characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * calls
-            confirm_price(at.gateway, wanted, calls, characters, LONG_REPLY + 400 * (calls - 1))
-            tree_path = taxonomy_file(context.folder, tree_name) if tree_name else None
-            tree = trees.document(at.library, tree_name or "", Tree(*read_tree(tree_path)), papers) if tree_path else None
-            made = task.plan(at, name, topic or name, papers, paragraphs, tree)
-            write_kept(path, plan_markdown(name, made.paragraphs, made.left_out))
-            note(f"the plan is in {path}, yours to edit")
-        elif about and not any(paragraph.rests_on_own for paragraph in planned(at.library, path).paragraphs):
-            note(f"the plan in {path} does not speak of your abstract yet: add lines that rest on @{OWN} 2, or remove the file to have it planned anew")
-        if plan_only:
-            return
-        document = task.text(at, name, planned(at.library, path), papers, bar)
-    finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
-
-
-def planned(library: Library, path: Path) -> "Plan":
-    """The plan in a file, with the present keys of its papers; raises SettingsError or UnknownPaper naming the line or key."""
-    from assistant.tasks import draft as task
-
-    paragraphs, left_out = read_plan(path.read_text("utf-8"), str(path))
-    return task.resolved(library, task.Plan(paragraphs, tuple(left_out.items())))
-
+def _print_coverage(document: Document, *, whole: bool = True) -> None:
+    for line in coverage.said(document, whole=whole):
+        click.echo(line)

@@ -197,23 +197,16 @@ def dollars(cost: float) -> str:
 
 def cited(statement: Statement) -> str:
     """A statement as the terminal shows it, its citations behind it; of what code counted the first keys."""
-    found = [cite.key if statement.by == "code" else place(cite) for cite in statement.cites]
+    found = [cite.key if statement.by == "code" else cite.place for cite in statement.cites]
     more = f", and {len(found) - MOST_KEYS} more" if len(found) > MOST_KEYS else ""
-    places = ("; " if any(cite.is_own for cite in statement.cites) else ", ").join(found[:MOST_KEYS]) + more
+    places = ("; " if any(not cite.key for cite in statement.cites) else ", ").join(found[:MOST_KEYS]) + more
     marks = f" ({', '.join(statement.marks)}!)" if statement.marks else ""
     return f"{statement.text}{click.style(f' [{places}]', fg='cyan') if places else ''}{click.style(marks, fg='yellow')}"
 
 
 def quoted(cite: Cite) -> str:
     """The words that a citation points at, with where they stand."""
-    return f"{click.style(f'[{place(cite)}]', fg='cyan')} {cite.quote}"
-
-
-def place(cite: Cite) -> str:
-    """Where a citation points: a paper's key with its sentences, or sentences of the person's own abstract."""
-    if cite.is_own:
-        return cite.own_place
-    return f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}"
+    return f"{click.style(f'[{cite.place}]', fg='cyan')} {cite.quote}"
 
 
 def say_report(document: Document, *, problems: bool = True) -> None:

@@ -85,7 +85,7 @@ def _novelty(document: Document) -> list[str]:
     """The claims of the person's own abstract as comments: a paper is not the place for them."""
     lines = [remark(f"{ALREADY}")] if document.novelty else []
     for one in document.novelty:
-        lines.append(remark(f"{one.claim.own_place}: {one.claim.quote}"))
+        lines.append(remark(f"{one.claim.place}: {one.claim.quote}"))
         lines += [remark(f"    {cite.key} {','.join(map(str, cite.sentences))}: {cite.quote}") for cite in one.cites]
         lines.append(remark(f"    {STATES[one.state]}: {one.reason}"))
     return lines

@@ -9,6 +9,7 @@ from assistant.document import (
     SUMMARY_FIELDS,
     Cell,
     Cite,
+    CoverageNote,
     Document,
     Nearness,
     Report,
@@ -17,7 +18,7 @@ from assistant.document import (
     Statement,
     Summary,
 )
-from assistant.export import names
+from assistant.export import coverage, names
 from assistant.export.escape import markdown, plain
 from assistant.tree import Tree
 
@@ -75,7 +76,7 @@ def _draft(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     for section in document.sections:
         lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
-    lines += [*_closest(document), *_novelty(document)]
+    lines += [*_closest(document), *_novelty(document), *_against_plan(document)]
     return [*lines, "## Sentences behind it", "", *_evidence(document), *_cells_evidence(document), *_sources(document)]
 
 
@@ -100,10 +101,20 @@ def _novelty(document: Document) -> list[str]:
     """The claims of the person's own abstract, each with what may say it already; keys as code, for nothing is cited here."""
     lines = [f"## {ALREADY}", ""] if document.novelty else []
     for one in document.novelty:
-        lines.append(f"- {one.claim.own_place}: “{markdown(one.claim.quote)}”")
+        lines.append(f"- {one.claim.place}: “{markdown(one.claim.quote)}”")
         lines += [f"    - `{cite.key}` {','.join(map(str, cite.sentences))}: “{markdown(cite.quote)}”" for cite in one.cites]
         lines.append(f"    - {STATES[one.state]}: {markdown(one.reason)}")
     return [*lines, ""] if lines else []
+
+
+def _against_plan(document: Document) -> list[str]:
+    """Where the text went another way than its plan."""
+    other = [line for line in document.plan if line.notes]
+    if not document.plan:
+        return []
+    lines = ["## Plan and text", "", f"{len(document.plan) - len(other)} of {len(document.plan)} lines of the plan are written as planned.", ""]
+    lines += [f"- {markdown(line.heading)}, line {line.line} ({markdown(line.job)}): {markdown('; '.join(line.notes))}" for line in other]
+    return [*lines, ""] if other else lines
 
 
 def _checked(document: Document) -> list[str]:
@@ -140,7 +151,9 @@ def _evidence(document: Document) -> list[str]:
 
 def _quoted(cite: Cite) -> str:
     if cite.is_own:
-        return f"{cite.own_place}: “{markdown(cite.quote)}”"
+        return f"{cite.place}: “{markdown(cite.quote)}”"
+    if not cite.key:
+        return markdown(cite.quote)
     where = "title" if cite.text == "title" else f"{'' if cite.text == 'abstract' else cite.text + ' '}{','.join(map(str, cite.sentences))}"
     return f"@{cite.key}, {where}: “{markdown(cite.quote)}”"
 
@@ -262,11 +275,22 @@ def stopped_results(summary: Summary) -> str:
 
 
 def _coverage(document: Document) -> list[str]:
+    """The coverage sheet: what is left out by reason, what is noted, and in a draft where each paper is cited."""
     if not document.coverage:
         return []
-    used = sum(bool(one.used) for one in document.coverage)
-    lines = ["## Coverage", "", f"{used} of {len(document.coverage)} papers of the scope are used.", ""]
-    return [*lines, *(f"- @{one.key}: left out: {markdown(one.left_out)}" for one in document.coverage if not one.used), ""]
+    lines = ["## Coverage", "", coverage.tally(document), ""]
+    for group in coverage.left_out(document):
+        keys = ", ".join(f"@{key}" for key in group.keys)
+        lines.append(f"- {keys}: left out: {markdown(group.reason)}" if len(group.keys) == 1 else f"- left out, {len(group.keys)}: {markdown(group.reason)}: {keys}")
+    lines += [""] if lines[-1] else []
+    lines += [f"- {markdown(coverage.noted(note))}{_keys(note)}" for note in document.coverage_notes]
+    lines += [""] if lines[-1] else []
+    lines += [f"- @{one.key}: {markdown(coverage.places(one))}" for one in document.coverage if one.times]
+    return [*lines, ""] if lines[-1] else lines
+
+
+def _keys(note: CoverageNote) -> str:
+    return f" ({', '.join(f'@{key}' for key in note.keys)})" if note.kind in coverage.LISTED else ""
 
 
 def _report(document: Document) -> list[str]:

@@ -80,5 +80,5 @@ def _whose(document: Document, keys: Iterable[str]) -> str:
 
 
 def _quotes(cites: Iterable[Cite]) -> str:
-    places = ((one.own_place if one.is_own else f"{one.key} {','.join(map(str, one.sentences))}", one.quote) for one in cites)
+    places = ((one.place if not one.key else f"{one.key} {','.join(map(str, one.sentences))}", one.quote) for one in cites)
     return " | ".join(f"{place}: {quote}" for place, quote in places)

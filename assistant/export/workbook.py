@@ -5,6 +5,7 @@ Whatever comes from a paper or a model is written as text: no formula, link or e
 
 import io
 import math
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, YOURS, Cell, Cite, Column, Document
+from assistant.export import coverage
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
 from assistant.export.markdown import STATES, shown, stopped_results, summary, told
@@ -27,7 +29,7 @@ NARROWEST, WIDEST = 8, 60
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the same document is the same bytes
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
-EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
+EVIDENCE, NODES, CHECKS, COVERAGE, NOTES = "Evidence", "Nodes", "Checks", "Coverage", "Coverage notes"
 NEAREST, EVIDENCE_NEAREST, NOVELTY = "Closest", "Closest, evidence", "Already there"
 WHERE = "the whole stands in the JSON export"
 
@@ -64,8 +66,21 @@ def write(document: Document) -> bytes:
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
-        _fill(book, COVERAGE, ("key", "used", "left out"), [(one.key, "; ".join(one.used), one.left_out) for one in document.coverage])
+        _fill(book, COVERAGE, *_coverage(document))
+    if document.coverage_notes:
+        lines = [(coverage.noted(one), one.kind, "; ".join(one.keys)) for one in document.coverage_notes]
+        _fill(book, NOTES, ("note", "kind", "keys"), lines)
     return _bytes(book)
+
+
+def _coverage(document: Document) -> tuple[Line, list[Line]]:
+    """The coverage sheet; a draft's has how many statements cite each paper."""
+    if document.task != "draft":
+        return ("key", "used", "left out"), [(one.key, coverage.places(one), one.left_out) for one in document.coverage]
+    lines: list[Line] = [
+        (one.key, plain(one.title), one.date, coverage.places(one), Entry(sum(one.times)), one.left_out) for one in document.coverage
+    ]
+    return ("key", "title", "date", "cited in", "statements", "left out"), lines
 
 
 def heading(column: Column) -> str:
@@ -117,7 +132,7 @@ def _statements(document: Document) -> tuple[Line, list[Line]]:
 def _novelty(document: Document) -> list[Line]:
     """A row for each finding on a claim of the person's own abstract, or one for a claim with none."""
     return [
-        [one.claim.own_place, one.claim.quote, STATES[one.state], *found, one.reason]
+        [one.claim.place, one.claim.quote, STATES[one.state], *found, one.reason]
         for one in document.novelty
         for found in [[cite.key, ", ".join(map(str, cite.sentences)), cite.quote] for cite in one.cites] or [["", "", ""]]
     ]
@@ -146,7 +161,7 @@ def _evidence(head: Line, lines: Iterable[Line]) -> list[Line]:
         for name, one in ((name, one) for name, one in zip(head, line, strict=True) if isinstance(one, Entry)):
             for cite in one.cites:
                 numbers = ", ".join(map(str, cite.sentences))
-                rows.append([line[0], name, cite.quote, YOURS if cite.is_own else f"{cite.key} {cite.text}", numbers, "; ".join(one.marks)])
+                rows.append([line[0], name, cite.quote, f"{cite.key} {cite.text}" if cite.key else YOURS if cite.is_own else cite.place, numbers, "; ".join(one.marks)])
     return rows
 
 
@@ -196,14 +211,10 @@ def _put(made: "Worksheet", row: int, column: int, entry: Entry) -> int:
     else:
         place.value = entry.value
     if entry.cites or entry.marks:
-        said = [f"{_place(cite)}: “{cite.quote}”" for cite in entry.cites]
+        said = [f"{cite.place}: “{cite.quote}”" for cite in entry.cites]
         note = shortened(sheet("\n".join([*said, *(f"! {mark}" for mark in entry.marks)])), LONGEST_COMMENT, f"the whole stands on the sheet {EVIDENCE}")
         place.comment = Comment(note, "Carrel", height=min(400, 40 + 18 * (1 + len(note) // 60)), width=420)
     return int(is_cut)
-
-
-def _place(cite: Cite) -> str:
-    return cite.own_place if cite.is_own else f"{cite.key} {'title' if cite.text == 'title' else ','.join(map(str, cite.sentences))}"
 
 
 def _text(one: Entry | str) -> str:
@@ -217,6 +228,10 @@ def _width(texts: Sequence[str]) -> float:
     return min(max(NARROWEST, min(word, WIDEST) + 3, min(text, 20) + 3, math.sqrt(text) * 3), WIDEST)
 
 
+SAVED, PROPERTIES = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)"), "docProps/core.xml"
+"""Where a workbook says when it was saved, which it says whatever its properties are."""
+
+
 def _bytes(book: "Workbook") -> bytes:
     """The file, without a time in it."""
     book.properties.creator, book.properties.created, book.properties.modified = "Carrel", EPOCH, EPOCH
@@ -224,6 +239,6 @@ def _bytes(book: "Workbook") -> bytes:
     book.save(first)
     with zipfile.ZipFile(first) as made, zipfile.ZipFile(second, "w", zipfile.ZIP_DEFLATED) as timeless:
         for name in made.namelist():
-            data = made.read(name)
+            data = SAVED.sub(rb"\g<1>" + EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode() + rb"\g<2>", made.read(name)) if name == PROPERTIES else made.read(name)
             timeless.writestr(zipfile.ZipInfo(name, ZIP_EPOCH), data, zipfile.ZIP_DEFLATED)
     return second.getvalue()

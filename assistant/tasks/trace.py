@@ -69,7 +69,7 @@ def nearest(library: Library, text: str) -> str:
 def kept(library: Library) -> Iterator[Kept]:
     """Every statement, cell, result and placement of the library."""
     for task, name, _, _, data in library.catalog.all_findings():
-        if task != "verify":
+        if task != "verify" and data:
             for fields in _records(json.loads(data)):
                 exchange = str(fields.get("exchange", ""))
                 yield Kept(task, name, _said(fields), stored.cites(fields["cites"]), _marks(fields), exchange)

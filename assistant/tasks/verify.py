@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from assistant.document import SUMMARY_FIELDS, Cell, Cite, Document, Novelty, Problem, Result, Statement
+from assistant.document import OWN, SUMMARY_FIELDS, Cell, Cite, Document, Novelty, Problem, Result, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
 from assistant.gateway import Check, Request
 from assistant.quotes import folded
@@ -200,8 +200,8 @@ def _of_novelty(novelty: Novelty) -> Claim:
 def _shown(cites: Sequence[Cite], document: Document) -> list[Quoted]:
     grouped: dict[str, list[str]] = {}
     for cite in cites:
-        grouped.setdefault(cite.key, []).extend(visible(part) for part in cite.quote.split(" … "))
-    return [Quoted(visible(document.sources[key].title) if key in document.sources else "", tuple(parts), not key) for key, parts in grouped.items()]
+        grouped.setdefault(OWN if cite.is_own else cite.key, []).extend(visible(part) for part in cite.quote.split(" … "))
+    return [Quoted(visible(document.sources[key].title) if key in document.sources else "", tuple(parts), key == OWN) for key, parts in grouped.items()]
 
 
 def _problems(text: str, reply: VerdictReply) -> Iterable[Problem]:

@@ -17,10 +17,10 @@ from assistant.export import WRITERS
 from assistant.files import plan_file
 from assistant.gateway import Gateway, Request
 from assistant.grounding import SUSPICIOUS, checked
-from assistant.plan import plan_markdown, read_plan
+from assistant.plan import Guide, plan_markdown, read_plan
 from assistant.settings import Settings
 from assistant.shapes import document_json
-from assistant.tasks import draft, position
+from assistant.tasks import draft, planning, position
 from assistant.tasks.desk import Desk
 from store.library import Library
 from tests.assistant.test_tasks import ByHand, nobody
@@ -53,7 +53,7 @@ def own(abstract: Path) -> OwnText:
 
 
 def shown(library: Library, own: OwnText | None, *keys: str) -> Evidence:
-    return Evidence(gathered(library, [library.paper(key) for key in keys]).papers, own)
+    return Evidence(gathered(library, [library.paper(key) for key in keys]).papers, own=own)
 
 
 # -- the file
@@ -125,7 +125,7 @@ def test_labels_of_paper_0_name_own_sentences_only_where_they_were_shown(library
     evidence = shown(library, own, "xie2026tips")
     cite = evidence.cite(Label(0, 3))
     assert cite == Cite("", "own", (3,), own.text.sentence(3) if own.text else "", 0)
-    assert cite.is_own and cite.own_place == "your abstract, sentence 3"
+    assert cite.is_own and cite.place == "your abstract, sentence 3"
     assert evidence.cite(Label(0, 0)) == Cite("", "own", (0,), TITLE)
     assert evidence.cite(Label(0, 5)) is None
     assert shown(library, None, "xie2026tips").cite(Label(0, 3)) is None
@@ -206,11 +206,11 @@ def drafted(library: Library, model: ByHand, keys: tuple[str, ...] = CLOSE_KEYS,
     papers = [library.paper(key) for key in sorted(keys)]
     at, path = desk(library, model), plan_file(library.folder, name)
     if not path.exists():
-        plan = draft.plan(at, name, "topic", papers, 2)
+        plan = planning.plan(at, name, Guide("topic"), papers, 2)
         path.parent.mkdir(exist_ok=True)
         path.write_text(plan_markdown(name, plan.paragraphs, plan.left_out), "utf-8")
-    paragraphs, left_out = read_plan(path.read_text("utf-8"), str(path))
-    return draft.text(at, name, draft.resolved(library, draft.Plan(paragraphs, tuple(left_out.items()))), papers, nobody)
+    paragraphs, left_out, guide = read_plan(path.read_text("utf-8"), str(path))
+    return draft.text(at, name, planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name), papers, nobody)
 
 
 def test_a_draft_positions_the_own_abstract_and_cites_it_nowhere(library: Library, abstract: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_plan_that_leaves_the_own_abstract_out_is_asked_for_again(library: Lib
         return json.dumps({"paragraphs": [{"heading": "One", "sentences": sentences}], "left_out": [{"paper": 3, "reason": "x"}]})
 
     model = ByHand(replies)
-    plan = draft.plan(desk(library, model), "d", "topic", [library.paper(key) for key in CLOSE_KEYS], 1)
+    plan = planning.plan(desk(library, model), "d", Guide("topic"), [library.paper(key) for key in CLOSE_KEYS], 1)
     assert plan.paragraphs[0].rests_on_own and plan.left_out == (("xie2026tips", "x"),)
     assert "the author's own abstract" in model.asked[1].messages[-1].content
 
@@ -305,7 +305,7 @@ def test_no_paper_is_found_under_own(library: Library, abstract: Path) -> None:
     library.add_text(b"@article{own, title={Rewards for mazes}, year={2026}, abstract={We train rewards for mazes.}}", "own.bib")
     about.taken(library.folder, "d", abstract)
     with pytest.raises(UsageError, match="carrel rename own"):
-        draft.plan(desk(library, ByHand(Author())), "d", "topic", library.papers(), 2)
+        planning.plan(desk(library, ByHand(Author())), "d", Guide("topic"), library.papers(), 2)
 
 
 # -- closest papers and claims
@@ -385,7 +385,7 @@ def test_a_second_reader_overrules_the_count_of_words(library: Library, abstract
     model = ByHand(replies)
     papers = [library.paper(key) for key in CLOSE_KEYS]
     at = Desk(library, Gateway(model), Settings(), second_reader=True)
-    document = draft.text(at, "d", draft.plan(at, "d", "topic", papers, 2), papers, nobody)
+    document = draft.text(at, "d", planning.plan(at, "d", Guide("topic"), papers, 2), papers, nobody)
     assert [one.state for one in document.novelty] == ["weak", "found", "none found"]
     seen = [request.messages[1].content for request in model.asked if request.label.startswith("verify/")]
     assert any("<<<the writer's own abstract" in said and '"we"' in said for said in seen)
