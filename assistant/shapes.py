@@ -122,7 +122,7 @@ def _coverage(document: Document) -> list[Json]:
 
 
 def _table(document: Document) -> Json:
-    """A table; `groups` stand only where its rows are grouped."""
+    """A table; `groups` stand only where its rows are grouped, `transposed` only where it is."""
     shape: Json = {
         "name": document.name,
         "columns": [_column_json(column) for column in document.columns],
@@ -130,7 +130,8 @@ def _table(document: Document) -> Json:
         "coverage": _coverage(document),
         "report": report_json(document.report),
     }
-    return shape | ({"groups": [{"group": group.heading, "keys": list(group.keys)} for group in document.groups]} if document.groups else {})
+    grouped: Json = {"groups": [{"group": group.heading, "keys": list(group.keys)} for group in document.groups]} if document.groups else {}
+    return shape | grouped | ({"transposed": True} if document.transposed else {})
 
 
 def _node(node: Node) -> Json:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from assistant.document import NOTE_WARNING, SECOND_READER, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
 from assistant.export import names
 from assistant.export.escape import markdown, plain
+from assistant.export.layout import parts, turned
 from assistant.tree import Tree
 
 ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
@@ -109,11 +110,12 @@ def _table(document: Document) -> list[str]:
         ]
         for row in document.rows
     }
-    rows = list(by_key.values())
-    if document.groups:
-        rows = [line for group in document.groups for line in ([f"**{markdown(group.heading)}**", *[""] * len(document.columns)], *(by_key[key] for key in group.keys))]
+    rows: list[list[str]] = []
+    for heading, some in parts(document):
+        rows += [[f"**{markdown(heading)}**", *[""] * len(document.columns)]] if heading else []
+        rows += [by_key[row.key] for row in some]
     if document.transposed:
-        head, *rows = [list(line) for line in zip(head, *rows, strict=True)]
+        head, *rows = turned([head, *rows])
     lines = [f"# {markdown(document.name)}", "", *_warning(document), *_grid(head, rows), "", LEGEND, "", "## Columns", ""]
     lines += [f"- **{markdown(column.name)}**: {markdown(column.question)}" for column in document.columns]
     lines += ["", "## Sentences behind it", ""]

@@ -7,6 +7,7 @@ from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document
 from assistant.export import names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
+from assistant.export.layout import parts
 from assistant.export.markdown import LEGEND, shown, stopped_results, summary
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
@@ -25,6 +26,7 @@ def write(document: Document) -> str:
         document=document,
         wide=document.task in {"table", "summarize"},
         branches=branches(document),
+        parts=parts(document),
         found=found(document),
         fields=SUMMARY_FIELDS,
         legend=LEGEND,

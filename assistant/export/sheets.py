@@ -4,8 +4,9 @@ import csv
 import io
 from collections.abc import Iterable
 
-from assistant.document import SUMMARY_FIELDS, Cite, Document
+from assistant.document import SUMMARY_FIELDS, Cite, Document, Row
 from assistant.export.escape import cell, plain
+from assistant.export.layout import GROUP, parts, turned
 from assistant.export.markdown import shown, stopped_results, told
 from assistant.export.tree import level_names, paths
 
@@ -23,17 +24,23 @@ def write(document: Document) -> str:
 
 
 def _table(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", "year", *(name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences")), FROM]
-    for row in document.rows:
-        source = document.sources.get(row.key)
-        cells = [row.cells.get(column.id) for column in document.columns]
-        yield [
-            row.key,
-            plain(source.title) if source else "",
-            source.year if source else "",
-            *(value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")),
-            _whose(document, [row.key]),
-        ]
+    """A row a paper, behind the heading of its group where there are groups; turned where the table is."""
+    columns = [name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences")]
+    lines = [["key", "title", "year", *columns, FROM]]
+    headings = [GROUP]
+    for heading, rows in parts(document):
+        lines += [_row(document, row) for row in rows]
+        headings += [heading] * len(rows)
+    if document.groups:
+        lines = [[heading, *line] for heading, line in zip(headings, lines, strict=True)]
+    return turned(lines) if document.transposed else lines
+
+
+def _row(document: Document, row: Row) -> list[str]:
+    source = document.sources.get(row.key)
+    cells = [row.cells.get(column.id) for column in document.columns]
+    said = [value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")]
+    return [row.key, plain(source.title) if source else "", source.year if source else "", *said, _whose(document, [row.key])]
 
 
 def _summaries(document: Document) -> Iterable[list[str]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Column, Document
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
+from assistant.export.layout import GROUP, parts, turned
 from assistant.export.markdown import shown, stopped_results, summary, told
 from assistant.export.sheets import UNASSIGNED
 from assistant.export.tree import branches, level_names, paths, walked
@@ -50,7 +51,7 @@ def write(document: Document) -> bytes:
     book = Workbook()
     book.remove(book.worksheets[0])
     head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
-    cut = _fill(book, MAIN[document.task], head, lines)
+    cut = _fill(book, MAIN[document.task], *_laid_out(document, head, lines), stays=_stays(document))
     if document.nodes:
         cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "papers"), _nodes(document))
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
@@ -142,7 +143,24 @@ def _report(document: Document, cut: int) -> list[Line]:
     return [(text, state, "", "", "") for state, text in said]
 
 
-def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line]) -> int:
+def _laid_out(document: Document, head: Line, lines: Sequence[Line]) -> tuple[Line, Sequence[Line]]:
+    """The lines behind the headings of their groups, and turned where the table is."""
+    if document.groups:
+        of = {row.key: line for row, line in zip(document.rows, lines, strict=True)}
+        head, lines = [GROUP, *head], [[heading, *of[row.key]] for heading, rows in parts(document) for row in rows]
+    if document.transposed:
+        head, *lines = turned([head, *lines])
+    return head, lines
+
+
+def _stays(document: Document) -> str:
+    """The first cell that moves when the sheet is scrolled: names of columns and papers stay."""
+    if not document.groups:
+        return "B2"
+    return "B3" if document.transposed else "C2"
+
+
+def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line], stays: str = "B2") -> int:
     """A sheet with a frozen header, a filter and sensible widths; how many cells had to be cut."""
     from openpyxl.styles import Alignment, Font, PatternFill
     from openpyxl.utils import get_column_letter
@@ -156,7 +174,7 @@ def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line]) -> int
         top = made.cell(1, at)
         top.font, top.fill, top.alignment = Font(bold=True), PatternFill("solid", fgColor="E7E6E6"), Alignment(vertical="top", wrap_text=True)
         made.column_dimensions[get_column_letter(at)].width = _width([_text(line[at - 1]) for line in [head, *lines]])
-    made.freeze_panes = "B2"
+    made.freeze_panes = stays
     made.auto_filter.ref = f"A1:{get_column_letter(len(head))}{len(lines) + 1}"
     made.print_title_rows = "1:1"
     return cut

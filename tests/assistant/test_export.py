@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -20,6 +21,7 @@ from assistant.document import (
     Column,
     Coverage,
     Document,
+    Group,
     Node,
     Problem,
     Report,
@@ -354,6 +356,36 @@ def test_several_facets_stand_side_by_side() -> None:
     rows = list(csv.reader(io.StringIO(str(WRITERS["csv"](tree)))))
     assert rows[0][2:5] == ["first level", "second level", "third level"]
     assert [row[2:5] for row in rows[1:]] == [["signal", "Reward", ""], ["domain", "Maths", "Proof"]]
+
+
+ARRANGED = Document(
+    "table", "T", columns=(Column("m", "Method", "What?"), Column("h", "Time", "How long?", "number", "hours")),
+    rows=(Row("a", {"m": Cell("one", "one", "stated"), "h": Cell(5.0, "5", "stated")}), Row("b", {"m": Cell("two", "two", "stated")})),
+    groups=(Group("code & search", ("a", "b")), Group("(not stated)", ("b",))), sources={"a": source("a", "A"), "b": source("b", "B")},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_groups_and_turned_tables_stand_so_in_every_format(transposed: bool) -> None:
+    """A paper stands in each of its groups: CSV and XLSX have the group first, LaTeX and HTML a heading, JSON names both."""
+    document = replace(ARRANGED, transposed=transposed)
+    rows = list(csv.reader(io.StringIO(str(WRITERS["csv"](document)).removeprefix("\ufeff"))))
+    rows = [list(line) for line in zip(*rows, strict=True)] if transposed else rows
+    assert [row[:2] for row in rows] == [["group", "key"], ["code & search", "a"], ["code & search", "b"], ["(not stated)", "b"]]
+    sheet = openpyxl.load_workbook(io.BytesIO(bytes(WRITERS["xlsx"](document))))["Table"]
+    cells = [[cell.value for cell in row] for row in (sheet.iter_cols() if transposed else sheet.iter_rows())]
+    assert [[row[0], row[1], row[5]] for row in cells] == [["group", "key", "Time (hours)"], ["code & search", "a", 5], ["code & search", "b", "?"], ["(not stated)", "b", "?"]]
+    assert sheet.freeze_panes == ("B3" if transposed else "C2")
+    tex = str(WRITERS["tex"](document))
+    if transposed:
+        assert [tex.count(words) for words in (r"\caption{T, code \& search", r"\caption{T, (not stated)", "Method & one & two")] == [1, 1, 1]
+    else:
+        assert tex.count(r"\multicolumn{3}{l}{\textit{code \& search}} \\*") == 1
+    page = Page()
+    page.feed(str(WRITERS["html"](document)))
+    assert [values.get("scope") for tag, values in page.tags if tag == "th"].count("colgroup" if transposed else "rowgroup") == 2
+    shape = json.loads(str(WRITERS["json"](document)))
+    assert (len(shape["groups"]), shape.get("transposed", False), len(shape["rows"])) == (2, transposed, 2)
 
 
 def test_links_go_to_the_web_and_nowhere_else() -> None:
