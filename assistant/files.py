@@ -221,29 +221,6 @@ def tree_toml(
     return tomlkit.dumps(document)
 
 
-def with_filed(text: str, filed: Mapping[str, str]) -> str:
-    """The text of a tree's file with these papers filed by hand (key → node id), each once; comments are kept."""
-    import tomlkit
-    from tomlkit.items import AoT
-
-    document = tomlkit.parse(text)
-    array = document.get("filed")
-    if not isinstance(array, AoT):
-        array = tomlkit.aot()
-        document["filed"] = array
-    for key, place in filed.items():
-        old = [table for table in array if table.get("key") == key]
-        for more in old[1:]:
-            array.remove(more)  # the spreadsheet gives a paper one place
-        if old:
-            old[0]["node"] = place
-        else:
-            table = tomlkit.table()
-            table.update({"key": key, "node": place})
-            array.append(table)
-    return tomlkit.dumps(document)
-
-
 def node_table(node: Node, facet: str, merged: Sequence[str] = ()) -> "Table":
     """A node as a table of a tree's file; parts that say nothing are left out."""
     import tomlkit

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from assistant.document import SUMMARY_FIELDS, Cite, Document, Row
 from assistant.export.escape import cell, plain
+from assistant.export.exported import EXPORTED, place_mark, row_marks
 from assistant.export.layout import GROUP, parts, turned
 from assistant.export.markdown import shown, stopped_results, told
-from assistant.export.tree import level_names, paths
+from assistant.export.tree import nowhere, path_names, paths
 
-UNASSIGNED = "unassigned"
 FROM = "quotes are from"
 
 
@@ -26,7 +26,7 @@ def write(document: Document) -> str:
 def _table(document: Document) -> Iterable[list[str]]:
     """A row a paper, behind the heading of its group where there are groups; turned where the table is."""
     columns = [name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences")]
-    lines = [["key", "title", "year", *columns, FROM]]
+    lines = [["key", "title", "year", *columns, FROM, EXPORTED]]
     headings = [GROUP]
     for heading, rows in parts(document):
         lines += [_row(document, row) for row in rows]
@@ -40,7 +40,8 @@ def _row(document: Document, row: Row) -> list[str]:
     source = document.sources.get(row.key)
     cells = [row.cells.get(column.id) for column in document.columns]
     said = [value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")]
-    return [row.key, plain(source.title) if source else "", source.year if source else "", *said, _whose(document, [row.key])]
+    marks = row_marks(row, document.columns, {column.id: shown(row.cells.get(column.id)) for column in document.columns})
+    return [row.key, plain(source.title) if source else "", source.year if source else "", *said, _whose(document, [row.key]), marks]
 
 
 def _summaries(document: Document) -> Iterable[list[str]]:
@@ -61,15 +62,20 @@ def _summaries(document: Document) -> Iterable[list[str]]:
 
 
 def _taxonomy(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", *level_names(document), "rank", "by", "confidence", "sentences", FROM]
-    places, wide = paths(document), len(level_names(document))
+    """A row a place, the facet first where there are several; then what is filed nowhere, by facet."""
+    yield ["key", "title", *path_names(document), "rank", "by", "confidence", "sentences", FROM, EXPORTED]
+    places, wide = paths(document), len(path_names(document))
+
+    def titled(key: str) -> list[str]:
+        return [key, plain(document.sources[key].title) if key in document.sources else ""]
+
     for one in document.assignments:
         path = [*places[one.node], *[""] * wide][:wide]
-        source = document.sources.get(one.key)
-        yield [one.key, plain(source.title) if source else "", *path, str(one.rank), one.by, one.confidence, _quotes(one.cites), _whose(document, [one.key])]
-    for out in document.unassigned:
-        source = document.sources.get(out.key)
-        yield [out.key, plain(source.title) if source else "", UNASSIGNED, *[""] * (wide - 1), "", "", "", out.reason, ""]
+        marks = place_mark(places[one.node], one.node)
+        yield [*titled(one.key), *path, str(one.rank), one.by, one.confidence, _quotes(one.cites), _whose(document, [one.key]), marks]
+    for out, path_out in nowhere(document):
+        marks = place_mark(path_out, "")
+        yield [*titled(out.key), *path_out, *[""] * (wide - len(path_out)), "", "", "", out.reason, "", marks]
 
 
 def _statements(document: Document) -> Iterable[list[str]]:

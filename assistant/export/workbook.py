@@ -5,6 +5,7 @@ Whatever comes from a paper or a model is written as text: no formula, link or e
 
 import io
 import math
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Column, Document
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
+from assistant.export.exported import EXPORTED, place_mark, row_marks
 from assistant.export.layout import GROUP, parts, turned
 from assistant.export.markdown import shown, stopped_results, summary, told
-from assistant.export.sheets import UNASSIGNED
-from assistant.export.tree import branches, level_names, paths, walked
+from assistant.export.tree import branches, nowhere, path_names, paths, walked
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LONGEST_CELL, LONGEST_COMMENT = 32_767, 3_000
 NARROWEST, WIDEST = 8, 60
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the same document is the same bytes
+SAVED = re.compile(rb"(?<=>)[^<>]+(?=</dcterms:modified>)")
+"""When openpyxl says that the file was saved, whatever it is told."""
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
 EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
@@ -67,8 +70,12 @@ def heading(column: Column) -> str:
 
 
 def _table(document: Document) -> tuple[Line, Sequence[Line]]:
-    lines = [[*_paper(document, row.key), *(_cell(row.cells.get(column.id)) for column in document.columns)] for row in document.rows]
-    return ["key", "title", "year", *map(heading, document.columns)], lines
+    lines: list[Line] = []
+    for row in document.rows:
+        cells = [_cell(row.cells.get(column.id)) for column in document.columns]
+        marks = row_marks(row, document.columns, {column.id: str(one.value) for column, one in zip(document.columns, cells, strict=True)})
+        lines.append([*_paper(document, row.key), *cells, marks])
+    return ["key", "title", "year", *map(heading, document.columns), EXPORTED], lines
 
 
 def _cell(cell: Cell | None) -> Entry:
@@ -79,15 +86,16 @@ def _cell(cell: Cell | None) -> Entry:
 
 
 def _tree(document: Document) -> tuple[Line, list[Line]]:
-    names_of_levels, places = level_names(document), paths(document)
-    wide = len(names_of_levels)
+    names, places = path_names(document), paths(document)
+    wide = len(names)
     lines: list[Line] = []
     for one in document.assignments:
         path = places[one.node]
         labels: list[Entry | str] = [*(Entry(plain(label), one.cites if at == len(path) else ()) for at, label in enumerate(path, 1)), *[""] * (wide - len(path))]
-        lines.append([*_paper(document, one.key), *labels, Entry(one.rank), one.by, one.confidence])
-    lines += [[*_paper(document, out.key), UNASSIGNED, *[""] * (wide - 1), "", "", out.reason] for out in document.unassigned]
-    return ["key", "title", "year", *names_of_levels, "rank", "by", "confidence or reason"], lines
+        lines.append([*_paper(document, one.key), *labels, Entry(one.rank), one.by, one.confidence, place_mark(path, one.node)])
+    for out, path in nowhere(document):
+        lines.append([*_paper(document, out.key), *path, *[""] * (wide - len(path)), "", "", out.reason, place_mark(path, "")])
+    return ["key", "title", "year", *names, "rank", "by", "confidence or reason", EXPORTED], lines
 
 
 def _nodes(document: Document) -> list[Line]:
@@ -174,6 +182,9 @@ def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line], stays:
         top = made.cell(1, at)
         top.font, top.fill, top.alignment = Font(bold=True), PatternFill("solid", fgColor="E7E6E6"), Alignment(vertical="top", wrap_text=True)
         made.column_dimensions[get_column_letter(at)].width = _width([_text(line[at - 1]) for line in [head, *lines]])
+        made.column_dimensions[get_column_letter(at)].hidden = _text(head[at - 1]) == EXPORTED
+    for number, line in enumerate(lines, 2):
+        made.row_dimensions[number].hidden = _text(line[0]) == EXPORTED
     made.freeze_panes = stays
     made.auto_filter.ref = f"A1:{get_column_letter(len(head))}{len(lines) + 1}"
     made.print_title_rows = "1:1"
@@ -222,6 +233,6 @@ def _bytes(book: "Workbook") -> bytes:
     book.save(first)
     with zipfile.ZipFile(first) as made, zipfile.ZipFile(second, "w", zipfile.ZIP_DEFLATED) as timeless:
         for name in made.namelist():
-            data = made.read(name)
+            data = SAVED.sub(EPOCH.isoformat().encode() + b"Z", made.read(name)) if name == "docProps/core.xml" else made.read(name)
             timeless.writestr(zipfile.ZipInfo(name, ZIP_EPOCH), data, zipfile.ZIP_DEFLATED)
     return second.getvalue()

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -318,12 +319,15 @@ def test_a_spreadsheet_has_numbers_comments_and_sheets(tmp_path: Path) -> None:
     )  # fmt: skip
     made = bytes(WRITERS["xlsx"](table))
     assert made == WRITERS["xlsx"](table)
+    core = zipfile.ZipFile(io.BytesIO(made)).read("docProps/core.xml")
+    assert core.count(b"2000-01-01T00:00:00Z</dcterms:") == 2
     book = openpyxl.load_workbook(io.BytesIO(made))
     assert book.sheetnames == ["Table", "Evidence", "Checks", "Coverage"]
     rows = [[cell.value for cell in row] for row in book["Table"].iter_rows()]
-    assert rows == [["key", "title", "year", "Time (hours)", "Open"], ["a2026x", "A", 2026, 1.5, "yes"], ["b", None, None, "inf", "?"]]
+    assert [row[:5] for row in rows] == [["key", "title", "year", "Time (hours)", "Open"], ["a2026x", "A", 2026, 1.5, "yes"], ["b", None, None, "inf", "?"]]
+    assert (rows[0][5], book["Table"].column_dimensions["F"].hidden) == ("as exported", True)
     assert book["Table"]["D2"].comment.text == "a2026x 2,3: “It takes 1.5 hours.”\n! R4: odd"
-    assert (book["Table"].freeze_panes, book["Table"].auto_filter.ref) == ("B2", "A1:E3")
+    assert (book["Table"].freeze_panes, book["Table"].auto_filter.ref) == ("B2", "A1:F3")
     assert [[cell.value for cell in row] for row in book["Evidence"].iter_rows(min_row=2)] == [["a2026x", "Time (hours)", cite.quote, "a2026x abstract", "2, 3", "R4: odd"]]
     assert [cell.value for cell in book["Coverage"][3]] == ["b", None, "nothing"]
 
@@ -354,7 +358,7 @@ def test_several_facets_stand_side_by_side() -> None:
         (("signal",), ("p",)), (("signal", "Reward"), ("p",)), (("domain",), ("p",)), (("domain", "Maths"), ("p",)), (("domain", "Maths", "Proof"), ("p",)),
     ]  # fmt: skip
     rows = list(csv.reader(io.StringIO(str(WRITERS["csv"](tree)))))
-    assert rows[0][2:5] == ["first level", "second level", "third level"]
+    assert rows[0][2:5] == ["facet", "first level", "second level"]
     assert [row[2:5] for row in rows[1:]] == [["signal", "Reward", ""], ["domain", "Maths", "Proof"]]
 
 
