@@ -79,6 +79,11 @@ def verdict(statement: Statement) -> str:
     return "not checked" if statement.unchecked or not statement.cites else "holds"
 
 
+def reasons(statement: Statement) -> str:
+    """What blocks or marks a statement, with its rules."""
+    return "; ".join(f"{problem.rule}: {problem.reason}" for problem in (*statement.blocked, *statement.problems))
+
+
 def _paragraph(section: Section) -> list[str]:
     return [" ".join(sentence(statement) for statement in section.statements) or "*(nothing stands yet)*", ""]
 
@@ -165,6 +170,7 @@ def _taxonomy(document: Document) -> list[str]:
         papers = [one for one in document.assignments if one.node == node.id]
         lines.append(f"{'#' * min(depth + 1, DEEPEST)} {markdown(node.label)}{f' ({len(papers)})' if papers else ''}")
         lines += ["", markdown(node.definition), ""]
+        lines += [f"For example @{node.example}.", ""] if node.example else []
         for one in papers:
             source = document.sources.get(one.key)
             title = markdown(plain(source.title)) if source and source.title else ""

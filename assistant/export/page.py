@@ -8,7 +8,7 @@ from assistant.export import names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
 from assistant.export.layout import parts
-from assistant.export.markdown import LEGEND, shown, stopped_results, summary
+from assistant.export.markdown import LEGEND, shown, stopped_results, summary, verdict
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
 
@@ -45,7 +45,7 @@ def _environment() -> "Environment":
         loader=PackageLoader("assistant.export", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.globals.update(
-        shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading,
+        shown=shown, plain=plain, summary=summary, verdict=verdict, stopped_results=stopped_results, heading=heading,
         byline=names.byline, listing=names.listing, link=names.link,
     )  # fmt: skip
     return made

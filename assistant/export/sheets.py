@@ -8,7 +8,7 @@ from assistant.document import SUMMARY_FIELDS, Cite, Document, Row
 from assistant.export.escape import cell, plain
 from assistant.export.exported import EXPORTED, place_mark, row_marks
 from assistant.export.layout import GROUP, parts, turned
-from assistant.export.markdown import shown, stopped_results, told
+from assistant.export.markdown import reasons, shown, stopped_results, told, verdict
 from assistant.export.tree import nowhere, path_names, paths
 
 FROM = "quotes are from"
@@ -16,7 +16,7 @@ FROM = "quotes are from"
 
 def write(document: Document) -> str:
     """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
-    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
+    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries}[document.task](document)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerows([[cell(value) for value in row] for row in rows])
@@ -85,6 +85,15 @@ def _statements(document: Document) -> Iterable[list[str]]:
             keys = "; ".join(dict.fromkeys(cite.key for cite in statement.cites))
             whose = _whose(document, [cite.key for cite in statement.cites])
             yield [section.heading, statement.text, keys, _quotes(statement.cites), ", ".join(statement.marks), whose]
+
+
+def _checked(document: Document) -> Iterable[list[str]]:
+    """A row a statement of somebody's text: its verdict, why, and the sentences it can rest on."""
+    yield ["statement", "verdict", "reasons", "keys", "sentences", FROM]
+    for one in document.statements:
+        keys = list(dict.fromkeys(cite.key for cite in one.cites))
+        quotes = _quotes(cite for cite in one.cites if cite.quote)
+        yield [one.text, verdict(one), reasons(one), "; ".join(keys), quotes, _whose(document, keys)]
 
 
 def _whose(document: Document, keys: Iterable[str]) -> str:

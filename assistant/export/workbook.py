@@ -17,7 +17,7 @@ from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
 from assistant.export.exported import EXPORTED, place_mark, row_marks
 from assistant.export.layout import GROUP, parts, turned
-from assistant.export.markdown import shown, stopped_results, summary, told
+from assistant.export.markdown import reasons, shown, stopped_results, summary, told, verdict
 from assistant.export.tree import branches, nowhere, path_names, paths, walked
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the s
 SAVED = re.compile(rb"(?<=>)[^<>]+(?=</dcterms:modified>)")
 """When openpyxl says that the file was saved, whatever it is told."""
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
+MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries", "check": "Statements"}
 EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
 WHERE = "the whole stands in the JSON export"
 
@@ -53,10 +53,10 @@ def write(document: Document) -> bytes:
 
     book = Workbook()
     book.remove(book.worksheets[0])
-    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
+    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries}[document.task](document)
     cut = _fill(book, MAIN[document.task], *_laid_out(document, head, lines), stays=_stays(document))
     if document.nodes:
-        cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "papers"), _nodes(document))
+        cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "example", "papers"), _nodes(document))
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
@@ -101,7 +101,7 @@ def _tree(document: Document) -> tuple[Line, list[Line]]:
 def _nodes(document: Document) -> list[Line]:
     labels = {node.id: node.label for node in document.nodes}
     return [
-        [one.node.id, plain(one.label), plain(labels.get(one.node.parent, "")), plain(one.node.facet), plain(one.node.definition), Entry(len(one.keys))]
+        [one.node.id, plain(one.label), plain(labels.get(one.node.parent, "")), plain(one.node.facet), plain(one.node.definition), one.node.example, Entry(len(one.keys))]
         for _, one in walked(branches(document))
         if one.node
     ]
@@ -114,6 +114,15 @@ def _statements(document: Document) -> tuple[Line, list[Line]]:
             keys = "; ".join(dict.fromkeys(cite.key for cite in one.cites))
             lines.append([Entry(len(lines) + 1), section.heading, Entry(one.text, one.cites, one.marks), keys, ", ".join(one.marks)])
     return ["number", "heading", "statement", "keys", "marks"], lines
+
+
+def _checked(document: Document) -> tuple[Line, list[Line]]:
+    lines: list[Line] = []
+    for one in document.statements:
+        keys = "; ".join(dict.fromkeys(cite.key for cite in one.cites))
+        cites = tuple(cite for cite in one.cites if cite.quote)
+        lines.append([Entry(len(lines) + 1), Entry(one.text, cites, one.marks), verdict(one), reasons(one), keys])
+    return ["number", "statement", "verdict", "reasons", "keys"], lines
 
 
 def _summaries(document: Document) -> tuple[Line, list[Line]]:
