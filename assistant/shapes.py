@@ -135,7 +135,8 @@ def _table(document: Document) -> Json:
 
 
 def _node(node: Node) -> Json:
-    return {
+    """A node; `example` stands only where a paper shows what it is."""
+    shape: Json = {
         "id": node.id,
         "label": node.label,
         "definition": node.definition,
@@ -143,6 +144,7 @@ def _node(node: Node) -> Json:
         "facet": node.facet,
         "locked": node.locked,
     }
+    return shape | ({"example": node.example} if node.example else {})
 
 
 def _assignment(assignment: Assignment) -> Json:

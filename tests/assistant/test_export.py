@@ -288,7 +288,7 @@ def test_mathematics_that_could_do_harm_is_not_kept() -> None:
 def test_only_a_tree_is_drawn(tmp_path: Path) -> None:
     """Asked for a drawing of a table, the program says what can be drawn and writes nothing."""
     ask, _, table, tree, _ = documents("A")
-    with pytest.raises(UsageError, match="--to svg: only a taxonomy"):
+    with pytest.raises(UsageError, match="--to svg: only taxonomy"):
         written(table, tmp_path, ["csv", "svg"])
     assert not list(tmp_path.iterdir())
     assert [path.name for path in written(tree, tmp_path, ["svg", "csv", "tex"])] == ["a.svg", "a.csv", "a.checks.csv", "a.tex", "a.table.tex"]
@@ -390,6 +390,13 @@ def test_groups_and_turned_tables_stand_so_in_every_format(transposed: bool) -> 
     assert [values.get("scope") for tag, values in page.tags if tag == "th"].count("colgroup" if transposed else "rowgroup") == 2
     shape = json.loads(str(WRITERS["json"](document)))
     assert (len(shape["groups"]), shape.get("transposed", False), len(shape["rows"])) == (2, transposed, 2)
+
+
+@pytest.mark.parametrize(("name", "said"), [("md", "For example @p."), ("html", "For example"), ("json", '"example": "p"')])
+def test_a_node_shows_its_example(name: str, said: str) -> None:
+    """The paper that shows what a node is; a node without one says nothing."""
+    tree = Document("taxonomy", "T", nodes=(Node("a", "Reward", "d", example="p"), Node("b", "Maths", "d")), assignments=(Assignment("p", "a"),))
+    assert str(WRITERS[name](tree)).count(said) == 1
 
 
 def test_links_go_to_the_web_and_nowhere_else() -> None:
