@@ -55,25 +55,44 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another place with --output") from error
 
 
-def write_kept(path: Path, content: str) -> None:
-    """As `write_whole`, after keeping the version that stood there: the last twenty are in `.versions`."""
+def write_kept(path: Path, content: str, *, from_nothing: bool = False) -> None:
+    """As `write_whole`, after keeping the version that stood there: the last twenty are in `.versions`.
+
+    `from_nothing` keeps that there was no file too, so that undoing takes it away again.
+    """
+    versions = path.parent / ".versions"
     if path.exists() and path.read_text("utf-8") != content:
-        versions = path.parent / ".versions"
         versions.mkdir(exist_ok=True)
         path.replace(versions / f"{path.name}.{time.time_ns()}")
-        for old in sorted(versions.glob(f"{path.name}.[0-9]*"))[:-KEPT]:
+        for old in _kept(path)[:-KEPT]:
             old.unlink()
+    elif from_nothing and not path.exists():
+        write_whole(versions / f"{path.name}.{time.time_ns()}", "")
     write_whole(path, content)
+
+
+def _kept(path: Path) -> list[Path]:
+    """The earlier versions of a file, the newest last."""
+    return sorted((path.parent / ".versions").glob(f"{path.name}.[0-9]*"))
+
+
+def last_change(path: Path) -> int:
+    """When the newest version of a file was kept; 0 where none is."""
+    return max((int(version.name.rpartition(".")[2]) for version in _kept(path)), default=0)
 
 
 def undone(path: Path) -> bool:
     """Brings back the version of a file that stood before this one; False where none is kept. What stood there is `.undone` beside it."""
-    versions = sorted((path.parent / ".versions").glob(f"{path.name}.[0-9]*"))
+    versions = _kept(path)
     if not versions:
         return False
     if path.exists():
         write_whole(path.parent / ".versions" / f"{path.name}.undone", path.read_bytes())
-    write_whole(path, versions[-1].read_bytes())
+    before = versions[-1].read_bytes()
+    if before:
+        write_whole(path, before)
+    else:
+        path.unlink(missing_ok=True)  # there was none
     versions[-1].unlink()
     return True
 

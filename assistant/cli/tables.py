@@ -31,7 +31,7 @@ from assistant.cli.model import (
 from assistant.document import Cell, Column, Document, Group
 from assistant.errors import UsageError
 from assistant.export.markdown import shown
-from assistant.files import read_columns, table_file, undone, with_columns, write_kept
+from assistant.files import last_change, read_columns, table_file, undone, with_columns, write_kept
 from assistant.shapes import document_json
 from assistant.tables import (
     ByHand,
@@ -141,7 +141,7 @@ class At(NamedTuple):
 @click.option("--intent", help="What the table is for: have columns proposed from the papers.")
 @click.option("--columns-only", is_flag=True, help="Stop after the columns, to look at them and edit them.")
 @click.option("--accept", is_flag=True, help="Take what was proposed beside the table's files, as it stands there now.")
-@click.option("--undo", is_flag=True, help="Bring back the version of the table's file before the last change.")
+@click.option("--undo", is_flag=True, help="Take back the last change of the table's file or of its mapping.")
 @click.option("--tidy", is_flag=True, help="Propose one wording for one value, and one unit a column; the wording that was read stays.")
 @click.option("--set", "set_cells", nargs=2, multiple=True, metavar="KEY COLUMN=VALUE", help="Set a cell by hand; it is kept over every rerun.")
 @click.option("--unset", "unset_cells", nargs=2, multiple=True, metavar="KEY COLUMN", help="Give the cell that was read back.")
@@ -186,7 +186,7 @@ def table(
         return
     decided = given.accept or given.undo or given.set_cells or given.unset_cells
     if given.columns_only or (decided and not (run or show or as_json or given.tidy or any(look))):
-        if given.columns_only or given.accept or given.undo:
+        if given.columns_only or given.accept or (given.undo and at.path.exists()):
             _say_columns(at.columns())
         return
     if given.tidy:
@@ -234,7 +234,7 @@ def _filled(at: At, wanted: Asking) -> Document:
 def _decided(at: At, given: Given) -> None:
     """Writes what a person decided into the table's files: columns, accepted proposals, cells."""
     if given.undo:
-        note(f"{at.path} is as it was before" if undone(at.path) else f"no earlier version of {at.path} is kept")
+        _undo(at)
     if given.columns_from or given.like or given.columns:
         _take_columns(at, given)
     if given.accept:
@@ -243,6 +243,15 @@ def _decided(at: At, given: Given) -> None:
         _set(at, key, words)
     for key, words in given.unset_cells:
         _unset(at, key, words)
+
+
+def _undo(at: At) -> None:
+    """Takes back the last change of the table's file or of its mapping, whichever was later."""
+    path = max(at.path, at.mapping, key=last_change)
+    if not undone(path):
+        note(f"no earlier version of {at.path} is kept")
+    else:
+        note(f"{path} is as it was before" if path.exists() else f"{path} is gone, as it was before")
 
 
 def _take_columns(at: At, given: Given) -> None:
@@ -305,7 +314,7 @@ def _accept(at: At) -> None:
         note(f"{at.path}: {', '.join(column.name for column in taken)} taken")
     if mapping.exists():
         values = {name: one.values for name, one in wordings.items()}
-        write_kept(at.mapping, with_mapping(at.mapping.read_text("utf-8") if at.mapping.exists() else "", values, units))
+        write_kept(at.mapping, with_mapping(at.mapping.read_text("utf-8") if at.mapping.exists() else "", values, units), from_nothing=True)
         mapping.unlink()
         note(f"{at.mapping}: {sum(map(len, values.values()))} wordings and {len(units)} units taken")
 
@@ -368,7 +377,7 @@ def _keep_proposal(at: At, made: "Proposal") -> None:
         note("every value has one wording already")
         return
     place = proposed(at.mapping) if at.mapping.exists() else at.mapping
-    write_kept(place, with_mapping("", made.values, made.units))
+    write_kept(place, with_mapping("", made.values, made.units), from_nothing=place == at.mapping)
     for name, pairs in made.values.items():
         note(f"{name}: {len(pairs)} wordings become {len(set(pairs.values()))} values")
     for name, unit in made.units.items():

@@ -395,6 +395,22 @@ def test_spellings_become_one_by_code_and_no_model_is_asked(carrel: Carrel, at: 
     assert read_decisions(at, "t").wordings["signal"].value("VERIFIABLE REWARDS") == "RLVR"
 
 
+def test_undo_takes_back_the_mapping_too(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """Whichever changed last: a cell set by hand, then the mapping that --tidy made, which is gone as it was before."""
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else ["verifiable reward", "Verifiable Rewards"][len(title) % 2]
+    assert carrel("table", "t").code == 0
+    assert carrel("table", "t", "--tidy").code == 0
+    mapping, columns = at / "tables" / "t.mapping.toml", at / "tables" / "t.toml"
+    before = columns.read_text("utf-8")
+    assert carrel("table", "t", "--set", keys(at)[0], "Signal=mine").code == 0
+    assert carrel("table", "t", "--undo").code == 0
+    assert (columns.read_text("utf-8"), mapping.exists()) == (before, True)
+    ran = carrel("table", "t", "--undo")
+    assert "t.mapping.toml is gone, as it was before" in ran.err
+    assert (columns.read_text("utf-8"), mapping.exists()) == (before, False)
+    assert len({one["signal"]["value"] for one in table(carrel).values()}) == 2
+
+
 MANY = ["PPO", "proximal policy optimization", "GRPO", "group-relative policy optimisation", "DPO", "SFT", "RLOO", "REINFORCE", "search", "distillation", "ReST", "DAgger"]
 
 
