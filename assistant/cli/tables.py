@@ -11,6 +11,7 @@ import click
 from assistant.cli.base import Context, note, print_json, print_table, progress
 from assistant.cli.edited import edited_table, from_option
 from assistant.cli.library import scope_of, scope_options
+from assistant.cli.looks import apart_said, changes_grid, counts_grid, disagreements_grid, gaps_said
 from assistant.cli.model import (
     HOW_TO_SET,
     LONG_REPLY,
@@ -30,6 +31,8 @@ from assistant.cli.model import (
 )
 from assistant.document import Cell, Column, Document, Group
 from assistant.errors import UsageError
+from assistant.export.grids import GAP, Grid
+from assistant.export.grids import written as grid_written
 from assistant.export.markdown import shown
 from assistant.files import last_change, read_columns, table_file, undone, with_columns, write_kept
 from assistant.shapes import document_json
@@ -62,8 +65,6 @@ if TYPE_CHECKING:
 
 COLUMN = re.compile(r"(?P<name>[^:=?]+?)\s*(?:\((?P<type>[a-z/]+)(?:\s+in\s+(?P<unit>[^);]+))?(?:;\s*(?P<words>[^)]*))?\))?\s*[:=]\s*(?P<question>.+)")
 HOW_TO_COLUMN = "write 'Name: question', or 'Name (type): question' with a type, a unit or words: (number in %), (category; word, word)"
-GAP = "·"
-MOST_GAPS = 40
 TOKENS_EACH = 40
 """Tokens out a cell, about what it took in the trial."""
 
@@ -194,7 +195,9 @@ def table(
         show = True
     document = _made(at, wanted, edited_file, stored_only=show or (not run and (as_json or any(look))))
     if look.counted or look.disagreements or look.diff:
-        _print_look(at, document, look, as_json=as_json)
+        grid = _print_look(at, document, look, as_json=as_json)
+        for path in grid_written(grid, output or context.folder / "exports", formats) if formats else ():
+            note(f"wrote {path}")
         ended(document)
         return
     document = _arranged(at, document, look)
@@ -437,23 +440,27 @@ def _places(at: At, said: str) -> dict[str, dict[str, tuple[str, ...]]]:
     return {name: placed}
 
 
-def _print_look(at: At, document: Document, look: Look, *, as_json: bool) -> None:
-    """Counts, disagreements or changes: each a page of its own, as JSON one document."""
+def _print_look(at: At, document: Document, look: Look, *, as_json: bool) -> Grid:
+    """Counts, disagreements or changes: each a page of its own, as JSON one document; given back as a grid to write."""
     from assistant.tasks import changes, views
 
     if look.diff:
         found = changes.changes(at.context.library(keywords_only=True), document)
-        print_json(changes.changes_json(document.name, found)) if as_json else _print_changes(document, found)
-        return
+        grid = changes_grid(document.name, document.columns, found)
+        print_json(grid.shape) if as_json else _print_changes(document, found)
+        return grid
     document = _arranged(at, document, look._replace(sort=None, group=None))
     if look.disagreements:
         against = views.disagreements(document)
-        print_json(views.disagreements_json(document.name, against)) if as_json else _print_disagreements(against)
-        return
+        grid = disagreements_grid(document.name, against)
+        print_json(grid.shape) if as_json else _print_disagreements(against)
+        return grid
     first = views.field_of(document, look.counted or "", _places(at, look.counted or ""))
     second = views.field_of(document, look.by, _places(at, look.by)) if look.by else None
     counts = views.counted(document, first, second)
-    print_json(views.counts_json(document.name, counts)) if as_json else _print_counts(counts, len(document.rows))
+    grid = counts_grid(document.name, counts, len(document.rows))
+    print_json(grid.shape) if as_json else _print_counts(counts, len(document.rows))
+    return grid
 
 
 def _print_counts(counts: "Counts", papers: int) -> None:
@@ -465,17 +472,11 @@ def _print_counts(counts: "Counts", papers: int) -> None:
     else:
         keys = {tally.value: ", ".join(tally.keys) for tally in counts.tallies}
         print_table({counts.field: "", "papers": "whole", "keys": ""}, [[value, str(by_pair.get((value, ""), GAP)), keys.get(value, "")] for value in counts.values])
-    if counts.gaps:
-        named = [f"{value} × {by}" if by else value for value, by in counts.gaps]
-        more = f"; and {len(named) - MOST_GAPS} more" if len(named) > MOST_GAPS else ""
-        click.echo(f"\n{GAP} gaps: no paper of these {papers} states {'both of' if counts.by else 'it'}: {'; '.join(named[:MOST_GAPS])}{more}")
-    apart: dict[str, list[str]] = {}
-    for key, reason in counts.apart:
-        apart.setdefault(reason, []).append(key)
+    for said in gaps_said(counts, papers):
+        click.echo(f"\n{said}")
+    apart = apart_said(counts, papers)
     if apart:
-        click.echo(f"\nnot counted, which does not mean that they have none: {len({key for key, _ in counts.apart})} of {papers} papers")
-        for reason, some in apart.items():
-            click.echo(f"  {reason}: {len(some)} ({', '.join(some)})")
+        click.echo("\n" + "\n".join(apart))
 
 
 def _print_disagreements(found: "Sequence[Disagreement]") -> None:

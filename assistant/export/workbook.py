@@ -64,6 +64,18 @@ def write(document: Document) -> bytes:
     return _bytes(book)
 
 
+def sheet_of(head: Sequence[str], lines: Sequence[Sequence[str]], remarks: Sequence[str]) -> bytes:
+    """A workbook of one grid, its figures as figures, with the remarks on a sheet of their own."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    _fill(book, "View", head, [[Entry(int(text)) if text.isdecimal() else text for text in line] for line in lines])
+    if remarks:
+        _fill(book, "Remarks", ("remark",), [(remark.strip(),) for remark in remarks])
+    return _bytes(book)
+
+
 def heading(column: Column) -> str:
     """What a column is called in a sheet: its name, with the unit of its numbers."""
     return plain(f"{column.name} ({column.unit})" if column.unit else column.name)

@@ -1,5 +1,7 @@
 """`carrel table`: columns given, proposed and edited, cells set by hand, one wording for one value, and every way to look at a table."""
 
+import csv
+import io
 import json
 import re
 import time
@@ -8,6 +10,7 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from assistant.cli import model
@@ -645,6 +648,35 @@ def test_the_views_are_there_on_the_command_line_and_ask_no_model(carrel: Carrel
     for words, said in ((("--sort", "signl"), "did you mean 'Signal'"), (("--by", "gain"), "--count"), (("--group", "node:x"), "there is no tree 'x'"), (("--count", "colour"), "no column")):
         ran = carrel("table", "t", *words)
         assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+def test_what_is_looked_at_is_written_too(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """Counts with their gaps, disagreements and differences as Markdown, CSV, XLSX, LaTeX and JSON; a format that they have not is said."""
+    turns = cycle(["kind | one", "=kind 2"])
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else next(turns)
+    assert carrel("table", "t").code == 0
+    every = [word for name in ("md", "csv", "xlsx", "tex", "json") for word in ("--to", name)]
+    assert carrel("table", "t", "--count", "signal", "--by", "key", *every).code == 0
+    place = at / "exports" / "t.count-signal-by-key"
+    text = place.with_name(f"{place.name}.md").read_text("utf-8")
+    assert re.search(r"^\| =kind 2 \| .*·", text, re.MULTILINE)
+    assert "no paper of these 36 states both of" in text
+    rows = list(csv.reader(io.StringIO(place.with_name(f"{place.name}.csv").read_text("utf-8-sig"))))
+    assert rows[0][0] == "Signal by key"
+    assert {row[0] for row in rows[1:3]} == {"kind | one", "'=kind 2"}
+    assert "·" in {cell for row in rows[1:3] for cell in row}
+    sheet = openpyxl.load_workbook(place.with_name(f"{place.name}.xlsx")).worksheets[0]
+    assert sum(cell.value for row in sheet.iter_rows(min_row=2) for cell in row if isinstance(cell.value, int)) == sum(int(cell) for row in rows[1:3] for cell in row if cell.isdigit())
+    tex = place.with_name(f"{place.name}.tex").read_text("utf-8")
+    assert "$\\cdot$" in tex
+    assert r"kind \textbar{} one" in tex
+    assert json.loads(place.with_name(f"{place.name}.json").read_text("utf-8")) == json.loads(carrel("table", "t", "--count", "signal", "--by", "key", "--json").out)
+    assert carrel("table", "t", "--disagreements", "--diff", "--to", "md").code == 0
+    assert carrel("table", "t", "--disagreements", "--to", "md", "--to", "csv").code == 0
+    assert "Code finds no two papers" in (at / "exports" / "t.disagreements.md").read_text("utf-8")
+    assert "kind \\| one" in (at / "exports" / "t.diff.md").read_text("utf-8")
+    ran = carrel("table", "t", "--count", "signal", "--to", "svg")
+    assert (ran.code, "count Signal can be written as md, csv, xlsx, tex, json" in ran.err) == (2, True)
 
 
 def test_grouped_and_transposed_tables_are_written_so(carrel: Carrel, at: Path, asked: Asked) -> None:
