@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tomlkit.items import Table
 
 KEPT = 20
+WORDLESS = {"number": "a number", "yes/no": "yes or no"}
+"""The types of column that have no words, and what they have."""
 TYPES = ("text", "category", "number", "yes/no", "list")
 
 
@@ -110,12 +112,26 @@ def read_columns(path: Path) -> tuple[Column, ...]:
         if not any(char.isalpha() for char in question):
             raise SettingsError(f"{where} ({name}): {question!r} asks nothing; write what the column asks of each paper")
         vocabulary, definitions = _vocabulary(fields, f"{where} ({name})")
+        if vocabulary and kind in WORDLESS:
+            raise SettingsError(f"{where} ({name}): a column of type {kind!r} has no vocabulary, since no word is {WORDLESS[kind]}; take out the words or the type")
         columns.append(Column(str(fields.get("id") or slug(name)), name, question, kind, str(fields.get("unit", "")), vocabulary, definitions))
     if len({column.id for column in columns}) < len(columns):
         raise SettingsError(f"{path}: two columns have the same id; give each its own")
     if not columns:
         raise SettingsError(f"{path}: no [[column]] in it; each needs a name and a question")
     return tuple(columns)
+
+
+def check_columns(path: Path, text: str) -> None:
+    """Raises SettingsError where a text that is to become a file of columns cannot be one; nothing is written there."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.check")
+    write_whole(part, text)
+    try:
+        read_columns(part)
+    except SettingsError as error:
+        raise SettingsError(f"{str(error).replace(str(part), f'as {path.name} would be')}; nothing was written") from error
+    finally:
+        part.unlink()
 
 
 def _vocabulary(fields: dict[str, object], where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -291,9 +307,17 @@ def _hold_together(path: Path, nodes: Sequence[Node]) -> None:
             if at not in by_id:
                 raise SettingsError(f"{path}: node {node.id!r} has the parent {at!r}, which is no node's id")
             if at in seen:
-                raise SettingsError(f"{path}: node {node.id!r} is its own ancestor")
+                raise SettingsError(f"{path}: node {node.id!r} is its own ancestor: {_circle(by_id, node)}; give one of them another parent, or none")
             seen.add(at)
             at = by_id[at].parent
+
+
+def _circle(by_id: Mapping[str, Node], node: Node) -> str:
+    """The way from a node by its parents until one comes again."""
+    way = [node.id]
+    while way.count(way[-1]) < 2:
+        way.append(by_id[way[-1]].parent)
+    return " under ".join(map(repr, way))
 
 
 def _toml(path: Path) -> dict[str, object]:

@@ -34,7 +34,7 @@ from assistant.errors import UsageError
 from assistant.export.grids import GAP, Grid
 from assistant.export.grids import written as grid_written
 from assistant.export.markdown import shown
-from assistant.files import last_change, read_columns, table_file, undone, with_columns, write_kept
+from assistant.files import check_columns, last_change, read_columns, table_file, undone, with_columns, write_kept
 from assistant.shapes import document_json
 from assistant.tables import (
     ByHand,
@@ -271,6 +271,7 @@ def _take_columns(at: At, given: Given) -> None:
         text = with_cells_of(source.read_text("utf-8"), old)
     if given.columns:
         text = with_columns(text, [_column(words) for words in given.columns])
+        check_columns(at.path, text)
     write_kept(at.path, text)
 
 

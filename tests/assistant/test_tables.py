@@ -159,6 +159,7 @@ def test_words_have_definitions_which_the_prompt_shows(tmp_path: Path) -> None:
         ("question = 'What?'\nvocabulary = ['a', 'A']", "twice"),
         ("question = 'What?'\nvocabulary = ['a', '']", "empty word"),
         ("question = 'What?'\nword = ['a']", "column.word"),
+        ("question = 'What?'\ntype = 'number'\nvocabulary = ['a']", "no word is a number"),
         ("question = 'What?'\nword = [{definition = 'x'}]", "name is missing"),
     ],
 )
@@ -167,6 +168,24 @@ def test_a_column_that_means_nothing_is_named(tmp_path: Path, more: str, said: s
     (tmp_path / "t.toml").write_text(f"[[column]]\nname = 'X'\n{more}\n", "utf-8")
     with pytest.raises(SettingsError, match=said):
         read_columns(tmp_path / "t.toml")
+
+
+def test_a_column_on_the_command_line_that_means_nothing_is_not_written(carrel: Carrel, at: Path) -> None:
+    """The table goes on as it was; a new one is not begun."""
+    before = (at / "tables" / "t.toml").read_text("utf-8")
+    for name in ("t", "new"):
+        ran = carrel("table", name, "--column", "Foo: ???", "--columns-only")
+        assert (ran.code, "column" in ran.err, "(Foo): '???' asks nothing" in ran.err, "nothing was written" in ran.err) == (78, True, True, True), ran.err
+    assert (at / "tables" / "t.toml").read_text("utf-8") == before
+    assert not (at / "tables" / "new.toml").exists()
+    assert not list((at / "tables").glob(".*.check"))
+
+
+def test_a_column_that_no_paper_answers_is_said(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """A question that means nothing to a reader leaves the column silent, and the report names it."""
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else None
+    ran = carrel("table", "t")
+    assert "silent: Signal: none of 36 papers says anything" in ran.err
 
 
 def test_a_broken_file_is_named_with_its_line(carrel: Carrel, at: Path) -> None:
