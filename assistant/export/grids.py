@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assistant.errors import UsageError
-from assistant.export.escape import OTHER_SCRIPT_DEFINED, PART_DEFINED, breakable, cell, markdown, plain, printed, remark
+from assistant.export.escape import OTHER_SCRIPT, OTHER_SCRIPT_DEFINED, PART_DEFINED, breakable, cell, markdown, plain, printed, remark
 from assistant.export.workbook import sheet_of
 from assistant.files import write_whole
 from store.keys import slug
 
 GAP = "·"
 """What stands where no paper is."""
-MOST_LETTERS, UPRIGHT = 24, 85
-"""Letters of a word that a column leaves whole, and letters of a line of a page."""
+MOST_LETTERS, UPRIGHT, SIDEWAYS = 14, 85, 125
+"""Letters of a word that a column leaves whole, and letters of a line of a page, upright and sideways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +55,44 @@ def as_xlsx(grid: Grid) -> bytes:
 
 
 def as_latex(grid: Grid) -> str:
-    """A booktabs table to paste into a paper, sideways where its words need that; a gap is a dot, the remarks are comments below."""
+    """A booktabs table to paste into a paper, sideways or in parts where its words need that; a gap is a dot, the remarks are comments below."""
     texts = list(zip(grid.head, *grid.lines, strict=True))
-    words = [max((len(word) for text in some for word in text.split()), default=1) for some in texts]
+    words = [max((len(OTHER_SCRIPT.sub("[1F680]", word)) for text in some for word in text.split()), default=1) for some in texts]
     weights = [max(min(word, MOST_LETTERS) + 2, min(max(map(len, some)), 60) ** 0.5 * 2) for word, some in zip(words, texts, strict=True)]
-    columns = "".join(f">{{\\raggedright\\hspace{{0pt}}\\arraybackslash}}p{{\\dimexpr{one / sum(weights):.4f}\\linewidth-2\\tabcolsep\\relax}}" for one in weights)
-    body = [f"{' & '.join(map(_tex, line))} \\\\" for line in [grid.head, *grid.lines]]
-    lines = [
-        "% needs \\usepackage{booktabs,longtable,array}",
-        "{\\footnotesize\\setlength{\\tabcolsep}{3pt}",
-        f"\\begin{{longtable}}{{{columns}}}",
-        f"\\caption{{{printed(f'{grid.name}: {grid.view}. {grid.legend}'.strip())}}}\\\\",
-        *["\\toprule", body[0], "\\midrule", "\\endfirsthead", "\\toprule", body[0], "\\midrule", "\\endhead", "\\bottomrule", "\\endfoot"],
-        *body[1:],
-        "\\end{longtable}",
-        "}",
-    ]
+    some = _abreast(weights)
+    lines = [line for number, places in enumerate(some, 1) for line in _tabled(grid, places, weights, f" ({number} of {len(some)})" if len(some) > 1 else "")]
     if sum(weights) > UPRIGHT:
         lines = ["% needs \\usepackage{pdflscape}", "\\begin{landscape}", *lines, "\\end{landscape}"]
     lines += [remark(said) for said in grid.remarks]
     scripts = OTHER_SCRIPT_DEFINED if any("\\otherscript" in line for line in lines) else ()
     parts = [PART_DEFINED] if any("\\partat" in line for line in lines) else []
-    return "\n".join(["% needs \\usepackage[T1]{fontenc} with pdfLaTeX", *parts, *scripts, *lines]) + "\n"
+    return "\n".join(["% needs \\usepackage[T1]{fontenc} with pdfLaTeX", "% needs \\usepackage{booktabs,longtable,array}", *parts, *scripts, *lines]) + "\n"
+
+
+def _abreast(weights: Sequence[float]) -> list[list[int]]:
+    """The columns that stand beside each other on a page turned sideways, each time after the first, which names the lines."""
+    some: list[list[int]] = [[0]]
+    for at in range(1, len(weights)):
+        if len(some[-1]) > 1 and sum(weights[place] for place in some[-1]) + weights[at] > SIDEWAYS:
+            some.append([0])
+        some[-1].append(at)
+    return some
+
+
+def _tabled(grid: Grid, places: Sequence[int], weights: Sequence[float], part: str) -> list[str]:
+    whole = sum(weights[at] for at in places)
+    columns = "".join(f">{{\\raggedright\\hspace{{0pt}}\\arraybackslash}}p{{\\dimexpr{weights[at] / whole:.4f}\\linewidth-2\\tabcolsep\\relax}}" for at in places)
+    head, *body = (f"{' & '.join(_tex(line[at]) for at in places)} \\\\" for line in [grid.head, *grid.lines])
+    top = ["\\toprule", head, "\\midrule"]
+    return [
+        "{\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+        f"\\begin{{longtable}}{{{columns}}}",
+        f"\\caption{{{printed(f'{grid.name}: {grid.view}{part}. {grid.legend}'.strip())}}}\\\\",
+        *[*top, "\\endfirsthead", *top, "\\endhead", "\\bottomrule", "\\endfoot"],
+        *body,
+        "\\end{longtable}",
+        "}",
+    ]
 
 
 def as_json(grid: Grid) -> str:
