@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tomlkit.items import Table
 
 KEPT = 20
+WORDLESS = {"number": "a number", "yes/no": "yes or no"}
+"""The types of column that have no words, and what they have."""
 TYPES = ("text", "category", "number", "yes/no", "list")
 
 
@@ -60,25 +62,44 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another place with --output") from error
 
 
-def write_kept(path: Path, content: str) -> None:
-    """As `write_whole`, after keeping the version that stood there: the last twenty are in `.versions`."""
+def write_kept(path: Path, content: str, *, from_nothing: bool = False) -> None:
+    """As `write_whole`, after keeping the version that stood there: the last twenty are in `.versions`.
+
+    `from_nothing` keeps that there was no file too, so that undoing takes it away again.
+    """
+    versions = path.parent / ".versions"
     if path.exists() and path.read_text("utf-8") != content:
-        versions = path.parent / ".versions"
         versions.mkdir(exist_ok=True)
         path.replace(versions / f"{path.name}.{time.time_ns()}")
-        for old in sorted(versions.glob(f"{path.name}.[0-9]*"))[:-KEPT]:
+        for old in _kept(path)[:-KEPT]:
             old.unlink()
+    elif from_nothing and not path.exists():
+        write_whole(versions / f"{path.name}.{time.time_ns()}", "")
     write_whole(path, content)
+
+
+def _kept(path: Path) -> list[Path]:
+    """The earlier versions of a file, the newest last."""
+    return sorted((path.parent / ".versions").glob(f"{path.name}.[0-9]*"))
+
+
+def last_change(path: Path) -> int:
+    """When the newest version of a file was kept; 0 where none is."""
+    return max((int(version.name.rpartition(".")[2]) for version in _kept(path)), default=0)
 
 
 def undone(path: Path) -> bool:
     """Brings back the version of a file that stood before this one; False where none is kept. What stood there is `.undone` beside it."""
-    versions = sorted((path.parent / ".versions").glob(f"{path.name}.[0-9]*"))
+    versions = _kept(path)
     if not versions:
         return False
     if path.exists():
         write_whole(path.parent / ".versions" / f"{path.name}.undone", path.read_bytes())
-    write_whole(path, versions[-1].read_bytes())
+    before = versions[-1].read_bytes()
+    if before:
+        write_whole(path, before)
+    else:
+        path.unlink(missing_ok=True)  # there was none
     versions[-1].unlink()
     return True
 
@@ -96,12 +117,26 @@ def read_columns(path: Path) -> tuple[Column, ...]:
         if not any(char.isalpha() for char in question):
             raise SettingsError(f"{where} ({name}): {question!r} asks nothing; write what the column asks of each paper")
         vocabulary, definitions = _vocabulary(fields, f"{where} ({name})")
+        if vocabulary and kind in WORDLESS:
+            raise SettingsError(f"{where} ({name}): a column of type {kind!r} has no vocabulary, since no word is {WORDLESS[kind]}; take out the words or the type")
         columns.append(Column(str(fields.get("id") or slug(name)), name, question, kind, str(fields.get("unit", "")), vocabulary, definitions))
     if len({column.id for column in columns}) < len(columns):
         raise SettingsError(f"{path}: two columns have the same id; give each its own")
     if not columns:
         raise SettingsError(f"{path}: no [[column]] in it; each needs a name and a question")
     return tuple(columns)
+
+
+def check_columns(path: Path, text: str) -> None:
+    """Raises SettingsError where a text that is to become a file of columns cannot be one; nothing is written there."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.check")
+    write_whole(part, text)
+    try:
+        read_columns(part)
+    except SettingsError as error:
+        raise SettingsError(f"{str(error).replace(str(part), f'as {path.name} would be')}; nothing was written") from error
+    finally:
+        part.unlink()
 
 
 def _vocabulary(fields: dict[str, object], where: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -226,29 +261,6 @@ def tree_toml(
     return tomlkit.dumps(document)
 
 
-def with_filed(text: str, filed: Mapping[str, str]) -> str:
-    """The text of a tree's file with these papers filed by hand (key → node id), each once; comments are kept."""
-    import tomlkit
-    from tomlkit.items import AoT
-
-    document = tomlkit.parse(text)
-    array = document.get("filed")
-    if not isinstance(array, AoT):
-        array = tomlkit.aot()
-        document["filed"] = array
-    for key, place in filed.items():
-        old = [table for table in array if table.get("key") == key]
-        for more in old[1:]:
-            array.remove(more)  # the spreadsheet gives a paper one place
-        if old:
-            old[0]["node"] = place
-        else:
-            table = tomlkit.table()
-            table.update({"key": key, "node": place})
-            array.append(table)
-    return tomlkit.dumps(document)
-
-
 def node_table(node: Node, facet: str, merged: Sequence[str] = ()) -> "Table":
     """A node as a table of a tree's file; parts that say nothing are left out."""
     import tomlkit
@@ -300,9 +312,17 @@ def _hold_together(path: Path, nodes: Sequence[Node]) -> None:
             if at not in by_id:
                 raise SettingsError(f"{path}: node {node.id!r} has the parent {at!r}, which is no node's id")
             if at in seen:
-                raise SettingsError(f"{path}: node {node.id!r} is its own ancestor")
+                raise SettingsError(f"{path}: node {node.id!r} is its own ancestor: {_circle(by_id, node)}; give one of them another parent, or none")
             seen.add(at)
             at = by_id[at].parent
+
+
+def _circle(by_id: Mapping[str, Node], node: Node) -> str:
+    """The way from a node by its parents until one comes again."""
+    way = [node.id]
+    while way.count(way[-1]) < 2:
+        way.append(by_id[way[-1]].parent)
+    return " under ".join(map(repr, way))
 
 
 def _toml(path: Path) -> dict[str, object]:

@@ -130,7 +130,7 @@ def _coverage(document: Document) -> list[Json]:
 
 
 def _table(document: Document) -> Json:
-    """A table; `groups` stand only where its rows are grouped."""
+    """A table; `groups` stand only where its rows are grouped, `transposed` only where it is."""
     shape: Json = {
         "name": document.name,
         "columns": [_column_json(column) for column in document.columns],
@@ -138,11 +138,13 @@ def _table(document: Document) -> Json:
         "coverage": _coverage(document),
         "report": report_json(document.report),
     }
-    return shape | ({"groups": [{"group": group.heading, "keys": list(group.keys)} for group in document.groups]} if document.groups else {})
+    grouped: Json = {"groups": [{"group": group.heading, "keys": list(group.keys)} for group in document.groups]} if document.groups else {}
+    return shape | grouped | ({"transposed": True} if document.transposed else {})
 
 
 def _node(node: Node) -> Json:
-    return {
+    """A node; `example` stands only where a paper shows what it is."""
+    shape: Json = {
         "id": node.id,
         "label": node.label,
         "definition": node.definition,
@@ -150,6 +152,7 @@ def _node(node: Node) -> Json:
         "facet": node.facet,
         "locked": node.locked,
     }
+    return shape | ({"example": node.example} if node.example else {})
 
 
 def _assignment(assignment: Assignment) -> Json:

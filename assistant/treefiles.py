@@ -27,6 +27,8 @@ EMPHASIS = re.compile(r"(\*\*|__|\*|_)(?P<inner>.+?)\1")
 TABLE = re.compile(r"\s*\[(?:\[\s*(?P<name>\w+)\s*\]\])?")
 """The head of a table; that of a list of tables is named."""
 TAB = 4
+MOST_NAMED = 20
+"""Nodes that an error names."""
 
 
 class Entry(NamedTuple):
@@ -242,10 +244,20 @@ class Edit:
         if not found and heir:
             raise UsageError(f"there is no node {said!r} any more: it is part of {heir.id!r} now")
         if not found:
-            raise UsageError(f"there is no node {said!r}; the nodes are {', '.join(node.id for node in self.tree.nodes)}")
+            raise UsageError(f"there is no node {said!r}{self._others(said)}")
         if len(found) > 1:
             raise UsageError(f"{len(found)} nodes are called {said!r}; give the id, one of {', '.join(node.id for node in found)}")
         return found[0]
+
+    def _others(self, said: str) -> str:
+        """What there is instead of a node: the nearest, or the first of them."""
+        from difflib import get_close_matches
+
+        known = {name.lower(): name for node in self.tree.nodes for name in (node.label, node.id)}
+        near = get_close_matches(said.lower(), known, n=1, cutoff=0.6)
+        ids = [node.id for node in self.tree.nodes]
+        more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+        return f"; did you mean {known[near[0]]!r}?" if near else f"; the nodes are {', '.join(ids[:MOST_NAMED])}{more}"
 
     def free(self, said: str) -> Node:
         """As `node`, where it is not locked; a locked one is never changed."""

@@ -65,6 +65,14 @@ def test_every_paper_is_in_the_tree_or_unassigned(out: Path) -> None:
     assert all(one["cites"] for one in tree["assignments"])
 
 
+def test_the_table_is_counted_and_an_edit_of_the_tree_is_told_and_taken_back(out: Path) -> None:
+    """Gaps stand as dots in the cross table; the diff says what a merge moved and why, and the tree is as it was grown."""
+    text = (out / "methods.count-training-signal-by-domain.md").read_text("utf-8")
+    assert re.search(r"^\| environment or simulator \| · \|.* 5 \|", text, re.MULTILINE)
+    assert "is part of 'Reference Answer Checking' now" in (out / "diff.txt").read_text("utf-8")
+    assert 'id = "code-execution-feedback"' in (out / "library" / "taxonomies" / "training-signal.toml").read_text("utf-8")
+
+
 def test_the_draft_cites_and_its_bibliography_is_exact(out: Path) -> None:
     """At least four paragraphs; the .bib holds the keys that the .tex cites, and no others."""
     draft = json.loads((out / "related-work.json").read_text("utf-8"))

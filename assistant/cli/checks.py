@@ -10,7 +10,7 @@ from assistant.citing import Given, statements_in
 from assistant.cli.base import Context, print_json, progress, stop
 from assistant.cli.model import LEDGER, asking, desk, model_options, say_report
 from assistant.document import Document
-from assistant.export import written
+from assistant.export import formats_of, written
 from assistant.export.markdown import verdict
 from assistant.shapes import cite_json, document_json
 from assistant.tasks.desk import with_sources
@@ -25,7 +25,7 @@ COLOURS = {"holds": "green", "marked": "yellow", "blocked": "red", "not checked"
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @model_options
-@click.option("--to", "formats", multiple=True, type=click.Choice(["md", "json"]), help="Also write the outcome as a file.")
+@click.option("--to", "formats", multiple=True, type=click.Choice(formats_of("check")), help="Also write the outcome as a file.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
 @click.option("--json", "as_json", is_flag=True, help="The outcome as JSON.")
 @click.pass_obj

@@ -9,10 +9,11 @@ import click
 from assistant.cli.base import note
 from assistant.document import Document
 from assistant.export.reading import changed_cells, moved_papers
-from assistant.files import read_columns, read_tree, with_filed, write_kept
+from assistant.files import read_columns, read_tree, write_kept
 from assistant.tables import ByHand, read_decisions, with_cell
 from assistant.tasks.desk import with_sources
 from assistant.tree import Tree
+from assistant.treefiles import edited
 from store.library import Library
 from store.paper import Paper
 
@@ -38,6 +39,8 @@ def edited_table(library: Library, name: str, path: Path, papers: Sequence[Paper
     if found.cells:
         write_kept(path, text)
     note(f"{len(found.cells)} cells are yours now, as {file} has them; {path} says so")
+    if found.newer:
+        note(f"{found.newer} cells changed since the export and stay as they are now: the file has them as they were")
     return _with_odd(now(), found.odd)
 
 
@@ -46,9 +49,12 @@ def edited_tree(library: Library, name: str, path: Path, papers: Sequence[Paper]
     from assistant.tasks import taxonomy
 
     found = moved_papers(file, with_sources(library, taxonomy.document(library, name, Tree(*read_tree(path)), papers)), _present(papers))
+    keys = {paper.key: (paper.key, *paper.aliases) for paper in papers}
     if found.nodes:
-        write_kept(path, with_filed(path.read_text("utf-8"), found.nodes))
+        edited(path, lambda edit: [edit.file(keys[key], [node]) for key, node in found.nodes])
     note(f"{len(found.nodes)} papers are filed by hand now, as {file} has them; {path} says so")
+    if found.newer:
+        note(f"{found.newer} papers moved since the export and stay where they are now: the file has them where they were")
     return _with_odd(with_sources(library, taxonomy.document(library, name, Tree(*read_tree(path)), papers)), found.odd)
 
 

@@ -11,6 +11,7 @@ import click
 from assistant.cli.base import Context, note, print_json, print_table, progress
 from assistant.cli.edited import edited_table, from_option
 from assistant.cli.library import scope_of, scope_options
+from assistant.cli.looks import apart_said, changes_grid, counts_grid, disagreements_grid, gaps_said
 from assistant.cli.model import (
     HOW_TO_SET,
     LONG_REPLY,
@@ -30,8 +31,10 @@ from assistant.cli.model import (
 )
 from assistant.document import Cell, Column, Document, Group
 from assistant.errors import UsageError
+from assistant.export.grids import GAP, Grid
+from assistant.export.grids import written as grid_written
 from assistant.export.markdown import shown
-from assistant.files import read_columns, table_file, undone, with_columns, write_kept
+from assistant.files import check_columns, last_change, read_columns, table_file, undone, with_columns, write_kept
 from assistant.shapes import document_json
 from assistant.tables import (
     ByHand,
@@ -62,8 +65,6 @@ if TYPE_CHECKING:
 
 COLUMN = re.compile(r"(?P<name>[^:=?]+?)\s*(?:\((?P<type>[a-z/]+)(?:\s+in\s+(?P<unit>[^);]+))?(?:;\s*(?P<words>[^)]*))?\))?\s*[:=]\s*(?P<question>.+)")
 HOW_TO_COLUMN = "write 'Name: question', or 'Name (type): question' with a type, a unit or words: (number in %), (category; word, word)"
-GAP = "·"
-MOST_GAPS = 40
 TOKENS_EACH = 40
 """Tokens out a cell, about what it took in the trial."""
 
@@ -141,7 +142,7 @@ class At(NamedTuple):
 @click.option("--intent", help="What the table is for: have columns proposed from the papers.")
 @click.option("--columns-only", is_flag=True, help="Stop after the columns, to look at them and edit them.")
 @click.option("--accept", is_flag=True, help="Take what was proposed beside the table's files, as it stands there now.")
-@click.option("--undo", is_flag=True, help="Bring back the version of the table's file before the last change.")
+@click.option("--undo", is_flag=True, help="Take back the last change of the table's file or of its mapping.")
 @click.option("--tidy", is_flag=True, help="Propose one wording for one value, and one unit a column; the wording that was read stays.")
 @click.option("--set", "set_cells", nargs=2, multiple=True, metavar="KEY COLUMN=VALUE", help="Set a cell by hand; it is kept over every rerun.")
 @click.option("--unset", "unset_cells", nargs=2, multiple=True, metavar="KEY COLUMN", help="Give the cell that was read back.")
@@ -186,7 +187,7 @@ def table(
         return
     decided = given.accept or given.undo or given.set_cells or given.unset_cells
     if given.columns_only or (decided and not (run or show or as_json or given.tidy or any(look))):
-        if given.columns_only or given.accept or given.undo:
+        if given.columns_only or given.accept or (given.undo and at.path.exists()):
             _say_columns(at.columns())
         return
     if given.tidy:
@@ -194,7 +195,9 @@ def table(
         show = True
     document = _made(at, wanted, edited_file, stored_only=show or (not run and (as_json or any(look))))
     if look.counted or look.disagreements or look.diff:
-        _print_look(at, document, look, as_json=as_json)
+        grid = _print_look(at, document, look, as_json=as_json)
+        for path in grid_written(grid, output or context.folder / "exports", formats) if formats else ():
+            note(f"wrote {path}")
         ended(document)
         return
     document = _arranged(at, document, look)
@@ -234,7 +237,7 @@ def _filled(at: At, wanted: Asking) -> Document:
 def _decided(at: At, given: Given) -> None:
     """Writes what a person decided into the table's files: columns, accepted proposals, cells."""
     if given.undo:
-        note(f"{at.path} is as it was before" if undone(at.path) else f"no earlier version of {at.path} is kept")
+        _undo(at)
     if given.columns_from or given.like or given.columns:
         _take_columns(at, given)
     if given.accept:
@@ -243,6 +246,15 @@ def _decided(at: At, given: Given) -> None:
         _set(at, key, words)
     for key, words in given.unset_cells:
         _unset(at, key, words)
+
+
+def _undo(at: At) -> None:
+    """Takes back the last change of the table's file or of its mapping, whichever was later."""
+    path = max(at.path, at.mapping, key=last_change)
+    if not undone(path):
+        note(f"no earlier version of {at.path} is kept")
+    else:
+        note(f"{path} is as it was before" if path.exists() else f"{path} is gone, as it was before")
 
 
 def _take_columns(at: At, given: Given) -> None:
@@ -259,6 +271,7 @@ def _take_columns(at: At, given: Given) -> None:
         text = with_cells_of(source.read_text("utf-8"), old)
     if given.columns:
         text = with_columns(text, [_column(words) for words in given.columns])
+        check_columns(at.path, text)
     write_kept(at.path, text)
 
 
@@ -305,7 +318,7 @@ def _accept(at: At) -> None:
         note(f"{at.path}: {', '.join(column.name for column in taken)} taken")
     if mapping.exists():
         values = {name: one.values for name, one in wordings.items()}
-        write_kept(at.mapping, with_mapping(at.mapping.read_text("utf-8") if at.mapping.exists() else "", values, units))
+        write_kept(at.mapping, with_mapping(at.mapping.read_text("utf-8") if at.mapping.exists() else "", values, units), from_nothing=True)
         mapping.unlink()
         note(f"{at.mapping}: {sum(map(len, values.values()))} wordings and {len(units)} units taken")
 
@@ -368,7 +381,7 @@ def _keep_proposal(at: At, made: "Proposal") -> None:
         note("every value has one wording already")
         return
     place = proposed(at.mapping) if at.mapping.exists() else at.mapping
-    write_kept(place, with_mapping("", made.values, made.units))
+    write_kept(place, with_mapping("", made.values, made.units), from_nothing=place == at.mapping)
     for name, pairs in made.values.items():
         note(f"{name}: {len(pairs)} wordings become {len(set(pairs.values()))} values")
     for name, unit in made.units.items():
@@ -428,23 +441,27 @@ def _places(at: At, said: str) -> dict[str, dict[str, tuple[str, ...]]]:
     return {name: placed}
 
 
-def _print_look(at: At, document: Document, look: Look, *, as_json: bool) -> None:
-    """Counts, disagreements or changes: each a page of its own, as JSON one document."""
+def _print_look(at: At, document: Document, look: Look, *, as_json: bool) -> Grid:
+    """Counts, disagreements or changes: each a page of its own, as JSON one document; given back as a grid to write."""
     from assistant.tasks import changes, views
 
     if look.diff:
         found = changes.changes(at.context.library(keywords_only=True), document)
-        print_json(changes.changes_json(document.name, found)) if as_json else _print_changes(document, found)
-        return
+        grid = changes_grid(document.name, document.columns, found)
+        print_json(grid.shape) if as_json else _print_changes(document, found)
+        return grid
     document = _arranged(at, document, look._replace(sort=None, group=None))
     if look.disagreements:
         against = views.disagreements(document)
-        print_json(views.disagreements_json(document.name, against)) if as_json else _print_disagreements(against)
-        return
+        grid = disagreements_grid(document.name, against)
+        print_json(grid.shape) if as_json else _print_disagreements(against)
+        return grid
     first = views.field_of(document, look.counted or "", _places(at, look.counted or ""))
     second = views.field_of(document, look.by, _places(at, look.by)) if look.by else None
     counts = views.counted(document, first, second)
-    print_json(views.counts_json(document.name, counts)) if as_json else _print_counts(counts, len(document.rows))
+    grid = counts_grid(document.name, counts, len(document.rows))
+    print_json(grid.shape) if as_json else _print_counts(counts, len(document.rows))
+    return grid
 
 
 def _print_counts(counts: "Counts", papers: int) -> None:
@@ -456,17 +473,11 @@ def _print_counts(counts: "Counts", papers: int) -> None:
     else:
         keys = {tally.value: ", ".join(tally.keys) for tally in counts.tallies}
         print_table({counts.field: "", "papers": "whole", "keys": ""}, [[value, str(by_pair.get((value, ""), GAP)), keys.get(value, "")] for value in counts.values])
-    if counts.gaps:
-        named = [f"{value} × {by}" if by else value for value, by in counts.gaps]
-        more = f"; and {len(named) - MOST_GAPS} more" if len(named) > MOST_GAPS else ""
-        click.echo(f"\n{GAP} gaps: no paper of these {papers} states {'both of' if counts.by else 'it'}: {'; '.join(named[:MOST_GAPS])}{more}")
-    apart: dict[str, list[str]] = {}
-    for key, reason in counts.apart:
-        apart.setdefault(reason, []).append(key)
+    for said in gaps_said(counts, papers):
+        click.echo(f"\n{said}")
+    apart = apart_said(counts, papers)
     if apart:
-        click.echo(f"\nnot counted, which does not mean that they have none: {len({key for key, _ in counts.apart})} of {papers} papers")
-        for reason, some in apart.items():
-            click.echo(f"  {reason}: {len(some)} ({', '.join(some)})")
+        click.echo("\n" + "\n".join(apart))
 
 
 def _print_disagreements(found: "Sequence[Disagreement]") -> None:

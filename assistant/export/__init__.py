@@ -22,8 +22,8 @@ WRITERS: dict[str, Writer] = {
     "svg": drawing.write,
     "bib": bibtex.write,
 }
-ONLY = {"svg": ("taxonomy",)}
-"""The formats that not every document has."""
+ONLY = {"svg": ("taxonomy",), "tex": ("ask", "draft", "table", "taxonomy", "summarize")}
+"""The formats that not every document has, and those that have them."""
 BESIDE: dict[str, tuple[tuple[str, tuple[str, ...], Writer], ...]] = {
     "csv": (("checks.csv", (), checks.write), ("coverage.csv", ("draft",), coverage.write)),
     "tex": (("table.tex", ("taxonomy",), latex.plain_tree),),
@@ -40,7 +40,7 @@ def written(document: Document, folder: Path, formats: Sequence[str]) -> list[Pa
     """The files that a document was written to, one a format and what belongs beside it; raises UsageError and OutputError."""
     for name in formats:
         if name not in formats_of(document.task):
-            raise UsageError(f"--to {name}: only a {' or a '.join(ONLY[name])} can be written so; choose of {', '.join(formats_of(document.task))}")
+            raise UsageError(f"--to {name}: only {' or '.join(ONLY[name])} can be written so; choose of {', '.join(formats_of(document.task))}")
     paths = []
     for name in formats:
         beside = [(end, writer) for end, tasks, writer in BESIDE.get(name, ()) if not tasks or document.task in tasks]

@@ -2,10 +2,11 @@ r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, t
 
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document, Statement
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Column, Document, Statement
 from assistant.export import names
 from assistant.export.checks import FAILED, found
 from assistant.export.escape import OTHER_SCRIPT_DEFINED, PART_DEFINED, breakable, plain, printed, prose, remark
+from assistant.export.layout import parts, turned
 from assistant.export.markdown import ABSENT, ALREADY, LEGEND, STATES, shown, summary
 from assistant.export.tree import Branch, branches, walked
 
@@ -15,6 +16,8 @@ LINES_ON_A_PAGE, LINE = 40, 95
 """What a table may have to stand on one page, by the characters of a line of it."""
 COLUMNS_UPRIGHT = 5
 """More columns than these want a page turned sideways."""
+PAPERS_ABREAST = 6
+"""Papers that stand beside each other in a table that is turned."""
 NAMED_IN_A_LEAF = 8
 """Papers of a leaf that are named before their citation; of more only the citation stands."""
 FOREST_LINES = 58
@@ -96,14 +99,50 @@ def _novelty(document: Document) -> list[str]:
 
 def _table(document: Document, name: str = "") -> list[str]:
     """A table that fits on a page as tabularx in a float, a longer one as longtable; many columns on a page turned sideways."""
+    if document.transposed:
+        return _turned(document)
     cells = [[shown(row.cells.get(column.id)) for column in document.columns] for row in document.rows]
-    head = ["Paper", *(breakable(plain(f"{column.name} ({column.unit})" if column.unit else column.name)) for column in document.columns)]
-    rows = [[_paper(document, row.key), *map(_silent, said)] for row, said in zip(document.rows, cells, strict=True)]
+    head = ["Paper", *map(_name, document.columns)]
+    by_key = {row.key: [_paper(document, row.key), *map(_silent, said)] for row, said in zip(document.rows, cells, strict=True)}
+    rows: list[Sequence[str]] = []
+    for heading, some in parts(document):
+        rows += [[_heading(heading, len(head))]] if heading else []
+        rows += [by_key[row.key] for row in some]
     widths = _widths([[column.name, *(said[at] for said in cells)] for at, column in enumerate(document.columns)])
     caption = f"{name or document.name}. {LEGEND}"
-    if sum(max(1, sum(map(len, said)) // LINE + 1) for said in cells) <= LINES_ON_A_PAGE and len(document.columns) <= COLUMNS_UPRIGHT:
+    lines = {row.key: max(1, sum(map(len, said)) // LINE + 1) for row, said in zip(document.rows, cells, strict=True)}
+    long = sum(bool(heading) + sum(lines[row.key] for row in some) for heading, some in parts(document))
+    if long <= LINES_ON_A_PAGE and len(document.columns) <= COLUMNS_UPRIGHT:
         return _tabularx(caption, head, rows, widths)
     return _sideways(_longtable(caption, head, rows, widths), is_wide=len(document.columns) > COLUMNS_UPRIGHT)
+
+
+def _turned(document: Document) -> list[str]:
+    """A column a paper: a table for each group, and for each handful of papers, since a page is only so wide."""
+    lines: list[str] = []
+    for heading, rows in parts(document):
+        some = [rows[at : at + PAPERS_ABREAST] for at in range(0, len(rows), PAPERS_ABREAST)]
+        for number, papers in enumerate(some, 1):
+            said = [[shown(row.cells.get(column.id)) for column in document.columns] for row in papers]
+            names = [_name(column) for column in document.columns]
+            head = ["", *(_paper(document, row.key) for row in papers)]
+            body = [[name, *map(_silent, line)] for name, line in zip(names, turned(said), strict=True)]
+            part = f" ({number} of {len(some)})" if len(some) > 1 else ""
+            caption = f"{document.name}{f', {heading}' if heading else ''}{part}. {LEGEND}"
+            width = (1 - FIRST_COLUMN) / len(papers)
+            is_wide = len(papers) > COLUMNS_UPRIGHT - 1
+            lines += [*_sideways(_longtable(caption, head, body, [FIRST_COLUMN, *[width] * len(papers)]), is_wide=is_wide), ""]
+    return lines
+
+
+def _name(column: Column) -> str:
+    return breakable(plain(f"{column.name} ({column.unit})" if column.unit else column.name))
+
+
+def _heading(text: str, columns: int) -> str:
+    """The heading of a group over all columns; one that a line cannot hold goes on in the next."""
+    form = "l" if len(text) <= LINE * 2 // 3 else "p{0.95\\linewidth}"
+    return f"\\multicolumn{{{columns}}}{{{form}}}{{\\textit{{{breakable(plain(text))}}}}}"
 
 
 def _summaries(document: Document) -> list[str]:
@@ -176,8 +215,8 @@ def _longtable(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]],
 
 
 def _spaced(rows: Iterable[Sequence[str]]) -> list[str]:
-    """The rows with a little room between them, since each may take several lines."""
-    lines = [line for row in rows for line in (f"{' & '.join(row)} \\\\", "\\addlinespace")]
+    """The rows with a little room between them, since each may take several lines; a heading stays with the row below it."""
+    lines = [line for row in rows for line in (f"{' & '.join(row)} \\\\{'*' if len(row) == 1 else ''}", "\\addlinespace")]
     return lines[:-1]
 
 

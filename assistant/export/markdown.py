@@ -20,6 +20,7 @@ from assistant.document import (
 )
 from assistant.export import coverage, names
 from assistant.export.escape import markdown, plain
+from assistant.export.layout import parts, turned
 from assistant.tree import Tree
 
 ABSENT = {"not stated": "–", "absent": "none", "full text needed": "see paper"}
@@ -136,6 +137,11 @@ def verdict(statement: Statement) -> str:
     return "not checked" if statement.unchecked or not statement.cites else "holds"
 
 
+def reasons(statement: Statement) -> str:
+    """What blocks or marks a statement, with its rules."""
+    return "; ".join(f"{problem.rule}: {problem.reason}" for problem in (*statement.blocked, *statement.problems))
+
+
 def _paragraph(section: Section) -> list[str]:
     return [" ".join(sentence(statement) for statement in section.statements) or "*(nothing stands yet)*", ""]
 
@@ -166,11 +172,12 @@ def _sources(document: Document) -> list[str]:
 def _table(document: Document) -> list[str]:
     head = ["paper", *(markdown(column.name) for column in document.columns)]
     by_key = {row.key: _row(document, row) for row in document.rows}
-    rows = list(by_key.values())
-    if document.groups:
-        rows = [line for group in document.groups for line in ([f"**{markdown(group.heading)}**", *[""] * len(document.columns)], *(by_key[key] for key in group.keys))]
+    rows: list[list[str]] = []
+    for heading, some in parts(document):
+        rows += [[f"**{markdown(heading)}**", *[""] * len(document.columns)]] if heading else []
+        rows += [by_key[row.key] for row in some]
     if document.transposed:
-        head, *rows = [list(line) for line in zip(head, *rows, strict=True)]
+        head, *rows = turned([head, *rows])
     lines = [f"# {markdown(document.name)}", "", *_warning(document), *_grid(head, rows), "", LEGEND, "", "## Columns", ""]
     lines += [f"- **{markdown(column.name)}**: {markdown(column.question)}" for column in document.columns]
     return [*lines, "", "## Sentences behind it", "", *_cells_evidence(document), ""]
@@ -230,6 +237,7 @@ def _taxonomy(document: Document) -> list[str]:
         papers = [one for one in document.assignments if one.node == node.id]
         lines.append(f"{'#' * min(depth + 1, DEEPEST)} {markdown(node.label)}{f' ({len(papers)})' if papers else ''}")
         lines += ["", markdown(node.definition), ""]
+        lines += [f"For example @{node.example}.", ""] if node.example else []
         for one in papers:
             source = document.sources.get(one.key)
             title = markdown(plain(source.title)) if source and source.title else ""

@@ -7,7 +7,8 @@ from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document
 from assistant.export import coverage, names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
-from assistant.export.markdown import ALREADY, CLOSEST, LEGEND, STATES, nearness, shown, stopped_results, summary
+from assistant.export.layout import parts
+from assistant.export.markdown import ALREADY, CLOSEST, LEGEND, STATES, nearness, shown, stopped_results, summary, verdict
 from assistant.export.templates import environment
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
@@ -26,6 +27,7 @@ def write(document: Document) -> str:
         document=document,
         wide=document.task in {"table", "summarize"},
         branches=branches(document),
+        parts=parts(document),
         found=found(document),
         left_out=coverage.left_out(document),
         fields=SUMMARY_FIELDS,
@@ -45,7 +47,7 @@ def write(document: Document) -> str:
 def _environment() -> "Environment":
     made = environment(escapes=True)
     made.globals.update(
-        shown=shown, plain=plain, nearness=nearness, summary=summary, stopped_results=stopped_results, heading=heading, coverage=coverage,
+        shown=shown, plain=plain, nearness=nearness, summary=summary, verdict=verdict, stopped_results=stopped_results, heading=heading, coverage=coverage,
         byline=names.byline, listing=names.listing, link=names.link,
     )  # fmt: skip
     return made

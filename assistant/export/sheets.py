@@ -4,18 +4,19 @@ import csv
 import io
 from collections.abc import Iterable
 
-from assistant.document import SUMMARY_FIELDS, Cite, Document
+from assistant.document import SUMMARY_FIELDS, Cite, Document, Row
 from assistant.export.escape import cell, plain
-from assistant.export.markdown import shown, stopped_results, told
-from assistant.export.tree import level_names, paths
+from assistant.export.exported import EXPORTED, place_mark, row_marks
+from assistant.export.layout import GROUP, parts, turned
+from assistant.export.markdown import reasons, shown, stopped_results, told, verdict
+from assistant.export.tree import nowhere, path_names, paths
 
-UNASSIGNED = "unassigned"
 FROM = "quotes are from"
 
 
 def write(document: Document) -> str:
     """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
-    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
+    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries}[document.task](document)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerows([[cell(value) for value in row] for row in rows])
@@ -23,17 +24,24 @@ def write(document: Document) -> str:
 
 
 def _table(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", "year", *(name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences")), FROM]
-    for row in document.rows:
-        source = document.sources.get(row.key)
-        cells = [row.cells.get(column.id) for column in document.columns]
-        yield [
-            row.key,
-            plain(source.title) if source else "",
-            source.year if source else "",
-            *(value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")),
-            _whose(document, [row.key]),
-        ]
+    """A row a paper, behind the heading of its group where there are groups; turned where the table is."""
+    columns = [name for column in document.columns for name in (column.name, f"{column.name}: status", f"{column.name}: sentences")]
+    lines = [["key", "title", "year", *columns, FROM, EXPORTED]]
+    headings = [GROUP]
+    for heading, rows in parts(document):
+        lines += [_row(document, row) for row in rows]
+        headings += [heading] * len(rows)
+    if document.groups:
+        lines = [[heading, *line] for heading, line in zip(headings, lines, strict=True)]
+    return turned(lines) if document.transposed else lines
+
+
+def _row(document: Document, row: Row) -> list[str]:
+    source = document.sources.get(row.key)
+    cells = [row.cells.get(column.id) for column in document.columns]
+    said = [value for one in cells for value in (shown(one), one.status if one else "", _quotes(one.cites) if one else "")]
+    marks = row_marks(row, document.columns, {column.id: shown(row.cells.get(column.id)) for column in document.columns})
+    return [row.key, plain(source.title) if source else "", source.year if source else "", *said, _whose(document, [row.key]), marks]
 
 
 def _summaries(document: Document) -> Iterable[list[str]]:
@@ -54,15 +62,20 @@ def _summaries(document: Document) -> Iterable[list[str]]:
 
 
 def _taxonomy(document: Document) -> Iterable[list[str]]:
-    yield ["key", "title", *level_names(document), "rank", "by", "confidence", "sentences", FROM]
-    places, wide = paths(document), len(level_names(document))
+    """A row a place, the facet first where there are several; then what is filed nowhere, by facet."""
+    yield ["key", "title", *path_names(document), "rank", "by", "confidence", "sentences", FROM, EXPORTED]
+    places, wide = paths(document), len(path_names(document))
+
+    def titled(key: str) -> list[str]:
+        return [key, plain(document.sources[key].title) if key in document.sources else ""]
+
     for one in document.assignments:
         path = [*places[one.node], *[""] * wide][:wide]
-        source = document.sources.get(one.key)
-        yield [one.key, plain(source.title) if source else "", *path, str(one.rank), one.by, one.confidence, _quotes(one.cites), _whose(document, [one.key])]
-    for out in document.unassigned:
-        source = document.sources.get(out.key)
-        yield [out.key, plain(source.title) if source else "", UNASSIGNED, *[""] * (wide - 1), "", "", "", out.reason, ""]
+        marks = place_mark(places[one.node], one.node)
+        yield [*titled(one.key), *path, str(one.rank), one.by, one.confidence, _quotes(one.cites), _whose(document, [one.key]), marks]
+    for out, path_out in nowhere(document):
+        marks = place_mark(path_out, "")
+        yield [*titled(out.key), *path_out, *[""] * (wide - len(path_out)), "", "", "", out.reason, "", marks]
 
 
 def _statements(document: Document) -> Iterable[list[str]]:
@@ -71,6 +84,15 @@ def _statements(document: Document) -> Iterable[list[str]]:
         for statement in section.statements:
             whose = _whose(document, statement.keys)
             yield [section.heading, statement.text, "; ".join(statement.keys), _quotes(statement.cites), ", ".join(statement.marks), whose]
+
+
+def _checked(document: Document) -> Iterable[list[str]]:
+    """A row a statement of somebody's text: its verdict, why, and the sentences it can rest on."""
+    yield ["statement", "verdict", "reasons", "keys", "sentences", FROM]
+    for one in document.statements:
+        keys = list(dict.fromkeys(cite.key for cite in one.cites))
+        quotes = _quotes(cite for cite in one.cites if cite.quote)
+        yield [one.text, verdict(one), reasons(one), "; ".join(keys), quotes, _whose(document, keys)]
 
 
 def _whose(document: Document, keys: Iterable[str]) -> str:

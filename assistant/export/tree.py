@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assistant.document import Assignment, Document, Node
+from assistant.document import Assignment, Document, Node, Unassigned
 
 LEVELS = ("first level", "second level", "third level", "fourth level", "fifth level", "sixth level", "seventh level", "eighth level")
+FACET = "facet"
+UNASSIGNED = "unassigned"
+"""What stands in the place of a path where a paper has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +59,28 @@ def walked(tops: Sequence[Branch], above: tuple[str, ...] = ()) -> Iterator[tupl
         yield from walked(branch.children, (*above, branch.label))
 
 
-def level_names(document: Document) -> tuple[str, ...]:
-    """The names of the columns that hold a path: two at least, as many as the deepest needs."""
+def facets(document: Document) -> tuple[str, ...]:
+    """The facets of a tree that has several, as `paths` names them; nothing where it has one."""
+    tops = branches(document)
+    return tuple(branch.label for branch in tops) if any(branch.node is None for branch in tops) else ()
+
+
+def path_names(document: Document) -> tuple[str, ...]:
+    """The names of the columns that hold a path: the facet where there are several, and two levels at least."""
     deepest = max((branch.depth for branch in branches(document)), default=0)
-    return tuple(LEVELS[at] if at < len(LEVELS) else f"level {at + 1}" for at in range(max(2, deepest)))
+    first = (FACET,) if facets(document) else ()
+    return first + tuple(LEVELS[at] if at < len(LEVELS) else f"level {at + 1}" for at in range(max(2, deepest - len(first))))
+
+
+def nowhere(document: Document) -> Iterator[tuple[Unassigned, tuple[str, ...]]]:
+    """Each paper that is filed nowhere, with what stands in the place of its path; once for each facet where there are several."""
+    several = facets(document)
+    facet_of = {node.id: (node.facet or document.name) if several else "" for node in document.nodes}
+    filed = {(one.key, facet_of[one.node]) for one in document.assignments}
+    for one in document.unassigned:
+        for facet in several or ("",):
+            if (one.key, facet) not in filed:
+                yield one, (facet, UNASSIGNED) if facet else (UNASSIGNED,)
 
 
 def _branch(node: Node, below: Mapping[str, Sequence[Node]], filed: Mapping[str, Sequence[Assignment]]) -> Branch:

@@ -16,9 +16,10 @@ from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, YOURS, Cell, Cite, 
 from assistant.export import coverage
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
-from assistant.export.markdown import STATES, shown, stopped_results, summary, told
-from assistant.export.sheets import UNASSIGNED
-from assistant.export.tree import branches, level_names, paths, walked
+from assistant.export.exported import EXPORTED, place_mark, row_marks
+from assistant.export.layout import GROUP, parts, turned
+from assistant.export.markdown import STATES, reasons, shown, stopped_results, summary, told, verdict
+from assistant.export.tree import branches, nowhere, path_names, paths, walked
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 LONGEST_CELL, LONGEST_COMMENT = 32_767, 3_000
 NARROWEST, WIDEST = 8, 60
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the same document is the same bytes
+SAVED = re.compile(rb"(?<=>)[^<>]+(?=</dcterms:modified>)")
+"""When openpyxl says that the file was saved, whatever it is told."""
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
+MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries", "check": "Statements"}
 EVIDENCE, NODES, CHECKS, COVERAGE, NOTES = "Evidence", "Nodes", "Checks", "Coverage", "Coverage notes"
 NEAREST, EVIDENCE_NEAREST, NOVELTY = "Closest", "Closest, evidence", "Already there"
 WHERE = "the whole stands in the JSON export"
@@ -52,8 +55,8 @@ def write(document: Document) -> bytes:
 
     book = Workbook()
     book.remove(book.worksheets[0])
-    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
-    cut = _fill(book, MAIN[document.task], head, lines)
+    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries}[document.task](document)
+    cut = _fill(book, MAIN[document.task], *_laid_out(document, head, lines), stays=_stays(document))
     if document.task == "draft" and document.nearest:
         beside, table = _table(document) if document.rows else (["key", "title", "year"], [_paper(document, one.key) for one in document.nearest])
         scores = [[Entry(one.score), "" if one.cosine is None else Entry(one.cosine), " and ".join(one.found_by)] for one in document.nearest]
@@ -62,7 +65,7 @@ def write(document: Document) -> bytes:
     if document.novelty:
         cut += _fill(book, NOVELTY, ("your sentence", "claim", "state", "paper", "sentences", "quote", "reason"), _novelty(document))
     if document.nodes:
-        cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "papers"), _nodes(document))
+        cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "example", "papers"), _nodes(document))
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
@@ -83,14 +86,30 @@ def _coverage(document: Document) -> tuple[Line, list[Line]]:
     return ("key", "title", "date", "cited in", "statements", "left out"), lines
 
 
+def sheet_of(head: Sequence[str], lines: Sequence[Sequence[str]], remarks: Sequence[str]) -> bytes:
+    """A workbook of one grid, its figures as figures, with the remarks on a sheet of their own."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    _fill(book, "View", head, [[Entry(int(text)) if text.isdecimal() else text for text in line] for line in lines])
+    if remarks:
+        _fill(book, "Remarks", ("remark",), [(remark.strip(),) for remark in remarks])
+    return _bytes(book)
+
+
 def heading(column: Column) -> str:
     """What a column is called in a sheet: its name, with the unit of its numbers."""
     return plain(f"{column.name} ({column.unit})" if column.unit else column.name)
 
 
 def _table(document: Document) -> tuple[Line, Sequence[Line]]:
-    lines = [[*_paper(document, row.key), *(_cell(row.cells.get(column.id)) for column in document.columns)] for row in document.rows]
-    return ["key", "title", "year", *map(heading, document.columns)], lines
+    lines: list[Line] = []
+    for row in document.rows:
+        cells = [_cell(row.cells.get(column.id)) for column in document.columns]
+        marks = row_marks(row, document.columns, {column.id: str(one.value) for column, one in zip(document.columns, cells, strict=True)})
+        lines.append([*_paper(document, row.key), *cells, marks])
+    return ["key", "title", "year", *map(heading, document.columns), EXPORTED], lines
 
 
 def _cell(cell: Cell | None) -> Entry:
@@ -101,21 +120,22 @@ def _cell(cell: Cell | None) -> Entry:
 
 
 def _tree(document: Document) -> tuple[Line, list[Line]]:
-    names_of_levels, places = level_names(document), paths(document)
-    wide = len(names_of_levels)
+    names, places = path_names(document), paths(document)
+    wide = len(names)
     lines: list[Line] = []
     for one in document.assignments:
         path = places[one.node]
         labels: list[Entry | str] = [*(Entry(plain(label), one.cites if at == len(path) else ()) for at, label in enumerate(path, 1)), *[""] * (wide - len(path))]
-        lines.append([*_paper(document, one.key), *labels, Entry(one.rank), one.by, one.confidence])
-    lines += [[*_paper(document, out.key), UNASSIGNED, *[""] * (wide - 1), "", "", out.reason] for out in document.unassigned]
-    return ["key", "title", "year", *names_of_levels, "rank", "by", "confidence or reason"], lines
+        lines.append([*_paper(document, one.key), *labels, Entry(one.rank), one.by, one.confidence, place_mark(path, one.node)])
+    for out, path in nowhere(document):
+        lines.append([*_paper(document, out.key), *path, *[""] * (wide - len(path)), "", "", out.reason, place_mark(path, "")])
+    return ["key", "title", "year", *names, "rank", "by", "confidence or reason", EXPORTED], lines
 
 
 def _nodes(document: Document) -> list[Line]:
     labels = {node.id: node.label for node in document.nodes}
     return [
-        [one.node.id, plain(one.label), plain(labels.get(one.node.parent, "")), plain(one.node.facet), plain(one.node.definition), Entry(len(one.keys))]
+        [one.node.id, plain(one.label), plain(labels.get(one.node.parent, "")), plain(one.node.facet), plain(one.node.definition), one.node.example, Entry(len(one.keys))]
         for _, one in walked(branches(document))
         if one.node
     ]
@@ -136,6 +156,15 @@ def _novelty(document: Document) -> list[Line]:
         for one in document.novelty
         for found in [[cite.key, ", ".join(map(str, cite.sentences)), cite.quote] for cite in one.cites] or [["", "", ""]]
     ]
+
+
+def _checked(document: Document) -> tuple[Line, list[Line]]:
+    lines: list[Line] = []
+    for one in document.statements:
+        keys = "; ".join(one.keys)
+        cites = tuple(cite for cite in one.cites if cite.quote)
+        lines.append([Entry(len(lines) + 1), Entry(one.text, cites, one.marks), verdict(one), reasons(one), keys])
+    return ["number", "statement", "verdict", "reasons", "keys"], lines
 
 
 def _summaries(document: Document) -> tuple[Line, list[Line]]:
@@ -173,7 +202,24 @@ def _report(document: Document, cut: int) -> list[Line]:
     return [(text, state, "", "", "") for state, text in said]
 
 
-def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line]) -> int:
+def _laid_out(document: Document, head: Line, lines: Sequence[Line]) -> tuple[Line, Sequence[Line]]:
+    """The lines behind the headings of their groups, and turned where the table is."""
+    if document.groups:
+        of = {row.key: line for row, line in zip(document.rows, lines, strict=True)}
+        head, lines = [GROUP, *head], [[heading, *of[row.key]] for heading, rows in parts(document) for row in rows]
+    if document.transposed:
+        head, *lines = turned([head, *lines])
+    return head, lines
+
+
+def _stays(document: Document) -> str:
+    """The first cell that moves when the sheet is scrolled: names of columns and papers stay."""
+    if not document.groups:
+        return "B2"
+    return "B3" if document.transposed else "C2"
+
+
+def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line], stays: str = "B2") -> int:
     """A sheet with a frozen header, a filter and sensible widths; how many cells had to be cut."""
     from openpyxl.styles import Alignment, Font, PatternFill
     from openpyxl.utils import get_column_letter
@@ -187,7 +233,10 @@ def _fill(book: "Workbook", name: str, head: Line, lines: Sequence[Line]) -> int
         top = made.cell(1, at)
         top.font, top.fill, top.alignment = Font(bold=True), PatternFill("solid", fgColor="E7E6E6"), Alignment(vertical="top", wrap_text=True)
         made.column_dimensions[get_column_letter(at)].width = _width([_text(line[at - 1]) for line in [head, *lines]])
-    made.freeze_panes = "B2"
+        made.column_dimensions[get_column_letter(at)].hidden = _text(head[at - 1]) == EXPORTED
+    for number, line in enumerate(lines, 2):
+        made.row_dimensions[number].hidden = _text(line[0]) == EXPORTED
+    made.freeze_panes = stays
     made.auto_filter.ref = f"A1:{get_column_letter(len(head))}{len(lines) + 1}"
     made.print_title_rows = "1:1"
     return cut
@@ -228,10 +277,6 @@ def _width(texts: Sequence[str]) -> float:
     return min(max(NARROWEST, min(word, WIDEST) + 3, min(text, 20) + 3, math.sqrt(text) * 3), WIDEST)
 
 
-SAVED, PROPERTIES = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)"), "docProps/core.xml"
-"""Where a workbook says when it was saved, which it says whatever its properties are."""
-
-
 def _bytes(book: "Workbook") -> bytes:
     """The file, without a time in it."""
     book.properties.creator, book.properties.created, book.properties.modified = "Carrel", EPOCH, EPOCH
@@ -239,6 +284,6 @@ def _bytes(book: "Workbook") -> bytes:
     book.save(first)
     with zipfile.ZipFile(first) as made, zipfile.ZipFile(second, "w", zipfile.ZIP_DEFLATED) as timeless:
         for name in made.namelist():
-            data = SAVED.sub(rb"\g<1>" + EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode() + rb"\g<2>", made.read(name)) if name == PROPERTIES else made.read(name)
+            data = SAVED.sub(EPOCH.isoformat().encode() + b"Z", made.read(name)) if name == "docProps/core.xml" else made.read(name)
             timeless.writestr(zipfile.ZipInfo(name, ZIP_EPOCH), data, zipfile.ZIP_DEFLATED)
     return second.getvalue()

@@ -24,8 +24,8 @@ from store.paper import Paper
 
 TASK: Final = "table"
 NOTHING_DECIDED: Final = Decisions()
-BY_HAND, VOCABULARY = "by hand", "vocabulary"
-"""Marks of a table: a cell set by hand that has lost its place, words that no paper fits."""
+BY_HAND, VOCABULARY, SILENT = "by hand", "vocabulary", "silent"
+"""Marks of a table: a cell set by hand that has lost its place, words that no paper fits, a column that no paper answers."""
 ENOUGH = 3
 """Fewer papers say nothing about a vocabulary."""
 MOST_KNOWN = 60
@@ -171,7 +171,7 @@ def _by_hand(library: Library, columns: Sequence[Column], decisions: Decisions) 
 
 
 def _unfitting(columns: Sequence[Column], rows: Sequence[Row]) -> list[Problem]:
-    """The vocabularies that no paper fits: every cell that says something says `other`, or none says anything."""
+    """The columns that no paper fits: every cell that says something says `other`, or none says anything."""
     found = []
     for column in columns if len(rows) >= ENOUGH else ():
         cells = [row.cells[column.id] for row in rows if column.id in row.cells]
@@ -180,6 +180,8 @@ def _unfitting(columns: Sequence[Column], rows: Sequence[Row]) -> list[Problem]:
             others = sum(cell.status == "stated" for cell in cells)
             told = f"{others} papers are 'other', {len(cells) - others} state nothing"
             found.append(Problem(column.name, VOCABULARY, f"none of its words fits any paper ({told}); change them in the table's file"))
+        elif cells and len(cells) == len(rows) and all(cell.status == "not stated" for cell in cells):
+            found.append(Problem(column.name, SILENT, f"none of {len(cells)} papers says anything; its question may ask for what abstracts do not tell: {column.question}"))
     return found
 
 

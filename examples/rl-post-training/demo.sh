@@ -41,9 +41,21 @@ say "A table: 36 papers by 7 columns"
 carrel table methods --columns "$here/columns.toml" $model --to md --to csv --to xlsx --to html --to tex --to bib --to json --output "$out" > "$out/methods.txt"
 echo "see $out/methods.md"
 
+say "The table looked at: which training signals are used for which kind of task? A dot is a gap"
+COLUMNS=130 carrel table methods --show --count signal --by domain --to md --to csv --to tex --output "$out" > "$out/gaps.txt" 2> /dev/null
+sed -n '/gaps: /q;p' "$out/gaps.txt"
+
 say "A taxonomy by where the training signal comes from"
 carrel taxonomy training-signal --facet "where the training signal comes from" $model \
-    --to md --to csv --to html --to svg --to tex --to json --output "$out"
+    --to md --to csv --to xlsx --to html --to svg --to tex --to json --output "$out"
+
+say "The same tree after an edit: two nodes merged, one renamed, and what that changed; then taken back"
+carrel taxonomy training-signal rename robot-control-rewards "Rewards from robots and their simulators"
+carrel taxonomy training-signal merge reference-answer-checking code-execution-feedback
+carrel taxonomy training-signal --show --diff > "$out/edited.txt" 2> "$out/diff.txt"
+grep -E '^(node|paper) ' "$out/diff.txt"
+carrel taxonomy training-signal undo 2> /dev/null
+carrel taxonomy training-signal undo
 
 say "Related work: a plan to edit, then the text"
 carrel draft related-work --topic "Reinforcement learning after pre-training, for language models, multimodal models and robots: \
@@ -58,8 +70,9 @@ say "Made in $out"
 echo "library/                        the library: 36 papers; library/drafts/related-work.plan.md is the plan, yours to edit"
 echo "how-do-*.md, what-do-*.md       two answers, each sentence with the sentences behind it"
 echo "summaries.md .csv                what each paper says of itself"
-echo "methods.md .html .xlsx .tex     the comparison table, also as .csv and .bib"
-echo "training-signal.md .svg .tex    the taxonomy, every paper filed or unassigned with a reason; also as .html and .csv"
+echo "methods.md .html .xlsx .tex     the comparison table, also as .csv and .bib; edited, the .xlsx is read back (--from)"
+echo "methods.count-*.md .tex         how many papers have which training signal and task, with the gaps; also as .csv"
+echo "training-signal.md .svg .tex    the taxonomy, every paper filed or unassigned with a reason; also as .html, .xlsx and .csv"
 echo "related-work.md .tex .bib       the draft, its coverage and its checks"
 echo
 if [ "${CARREL_DEMO_MODEL:-}" ]; then

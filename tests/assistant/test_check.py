@@ -1,8 +1,10 @@
 """`carrel check`: texts that Carrel did not write, held against the library, and the second reader on top."""
 
+import io
 import json
 from pathlib import Path
 
+import openpyxl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -176,6 +178,19 @@ def test_the_command_prints_reports_and_ends_with_one(carrel: Carrel, folder: Pa
     assert shape["report"]["failed"] == ["line 2: not JSON (Expecting value: line 1 column 1 (char 0))"]
     assert "'81.1%' is not in the cited sentences" in (next(tmp_path.glob("check-of-bad*.md"))).read_text("utf-8")
     assert carrel("check", tmp_path / "missing.md", at=folder).code == 2
+
+
+@pytest.mark.parametrize("name", ["csv", "xlsx", "html"])
+def test_the_outcome_is_written_like_that_of_other_tasks(carrel: Carrel, folder: Path, tmp_path: Path, name: str) -> None:
+    """Each statement with its verdict, why, and the sentence it rests on; LaTeX is not offered."""
+    given = tmp_path / "given.jsonl"
+    given.write_text(json.dumps({"text": GAIN.replace("11.8", "81.1"), "cites": [{"key": TIPS, "sentences": [5]}]}), "utf-8")
+    assert carrel("check", given, "--to", name, "--output", tmp_path, at=folder).code == 1
+    made = (tmp_path / f"check-of-given.jsonl.{name}").read_bytes()
+    text = made.decode() if name != "xlsx" else " ".join(str(cell.value) for sheet in openpyxl.load_workbook(io.BytesIO(made)) for row in sheet.iter_rows() for cell in row)
+    for words in (GAIN.replace("11.8", "81.1"), "marked", "is not in the cited sentences", GAIN):
+        assert words in text.replace("&#39;", "'"), words
+    assert carrel("check", given, "--to", "tex").code == 2
 
 
 class Reader:

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import zipfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -21,6 +23,7 @@ from assistant.document import (
     Coverage,
     CoverageNote,
     Document,
+    Group,
     Node,
     Problem,
     Report,
@@ -289,7 +292,7 @@ def test_mathematics_that_could_do_harm_is_not_kept() -> None:
 def test_only_a_tree_is_drawn(tmp_path: Path) -> None:
     """Asked for a drawing of a table, the program says what can be drawn and writes nothing."""
     ask, _, table, tree, _ = documents("A")
-    with pytest.raises(UsageError, match="--to svg: only a taxonomy"):
+    with pytest.raises(UsageError, match="--to svg: only taxonomy"):
         written(table, tmp_path, ["csv", "svg"])
     assert not list(tmp_path.iterdir())
     assert [path.name for path in written(tree, tmp_path, ["svg", "csv", "tex"])] == ["a.svg", "a.csv", "a.checks.csv", "a.tex", "a.table.tex"]
@@ -320,12 +323,15 @@ def test_a_spreadsheet_has_numbers_comments_and_sheets(tmp_path: Path) -> None:
     )  # fmt: skip
     made = bytes(WRITERS["xlsx"](table))
     assert made == WRITERS["xlsx"](table)
+    core = zipfile.ZipFile(io.BytesIO(made)).read("docProps/core.xml")
+    assert core.count(b"2000-01-01T00:00:00Z</dcterms:") == 2
     book = openpyxl.load_workbook(io.BytesIO(made))
     assert book.sheetnames == ["Table", "Evidence", "Checks", "Coverage"]
     rows = [[cell.value for cell in row] for row in book["Table"].iter_rows()]
-    assert rows == [["key", "title", "year", "Time (hours)", "Open"], ["a2026x", "A", 2026, 1.5, "yes"], ["b", None, None, "inf", "?"]]
+    assert [row[:5] for row in rows] == [["key", "title", "year", "Time (hours)", "Open"], ["a2026x", "A", 2026, 1.5, "yes"], ["b", None, None, "inf", "?"]]
+    assert (rows[0][5], book["Table"].column_dimensions["F"].hidden) == ("as exported", True)
     assert book["Table"]["D2"].comment.text == "a2026x 2,3: “It takes 1.5 hours.”\n! R4: odd"
-    assert (book["Table"].freeze_panes, book["Table"].auto_filter.ref) == ("B2", "A1:E3")
+    assert (book["Table"].freeze_panes, book["Table"].auto_filter.ref) == ("B2", "A1:F3")
     assert [[cell.value for cell in row] for row in book["Evidence"].iter_rows(min_row=2)] == [["a2026x", "Time (hours)", cite.quote, "a2026x abstract", "2, 3", "R4: odd"]]
     assert [cell.value for cell in book["Coverage"][3]] == ["b", None, "nothing"]
 
@@ -356,8 +362,45 @@ def test_several_facets_stand_side_by_side() -> None:
         (("signal",), ("p",)), (("signal", "Reward"), ("p",)), (("domain",), ("p",)), (("domain", "Maths"), ("p",)), (("domain", "Maths", "Proof"), ("p",)),
     ]  # fmt: skip
     rows = list(csv.reader(io.StringIO(str(WRITERS["csv"](tree)))))
-    assert rows[0][2:5] == ["first level", "second level", "third level"]
+    assert rows[0][2:5] == ["facet", "first level", "second level"]
     assert [row[2:5] for row in rows[1:]] == [["signal", "Reward", ""], ["domain", "Maths", "Proof"]]
+
+
+ARRANGED = Document(
+    "table", "T", columns=(Column("m", "Method", "What?"), Column("h", "Time", "How long?", "number", "hours")),
+    rows=(Row("a", {"m": Cell("one", "one", "stated"), "h": Cell(5.0, "5", "stated")}), Row("b", {"m": Cell("two", "two", "stated")})),
+    groups=(Group("code & search", ("a", "b")), Group("(not stated)", ("b",))), sources={"a": source("a", "A"), "b": source("b", "B")},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_groups_and_turned_tables_stand_so_in_every_format(transposed: bool) -> None:
+    """A paper stands in each of its groups: CSV and XLSX have the group first, LaTeX and HTML a heading, JSON names both."""
+    document = replace(ARRANGED, transposed=transposed)
+    rows = list(csv.reader(io.StringIO(str(WRITERS["csv"](document)).removeprefix("\ufeff"))))
+    rows = [list(line) for line in zip(*rows, strict=True)] if transposed else rows
+    assert [row[:2] for row in rows] == [["group", "key"], ["code & search", "a"], ["code & search", "b"], ["(not stated)", "b"]]
+    sheet = openpyxl.load_workbook(io.BytesIO(bytes(WRITERS["xlsx"](document))))["Table"]
+    cells = [[cell.value for cell in row] for row in (sheet.iter_cols() if transposed else sheet.iter_rows())]
+    assert [[row[0], row[1], row[5]] for row in cells] == [["group", "key", "Time (hours)"], ["code & search", "a", 5], ["code & search", "b", "?"], ["(not stated)", "b", "?"]]
+    assert sheet.freeze_panes == ("B3" if transposed else "C2")
+    tex = str(WRITERS["tex"](document))
+    if transposed:
+        assert [tex.count(words) for words in (r"\caption{T, code \& search", r"\caption{T, (not stated)", "Method & one & two")] == [1, 1, 1]
+    else:
+        assert tex.count(r"\multicolumn{3}{l}{\textit{code \& search}} \\*") == 1
+    page = Page()
+    page.feed(str(WRITERS["html"](document)))
+    assert [values.get("scope") for tag, values in page.tags if tag == "th"].count("colgroup" if transposed else "rowgroup") == 2
+    shape = json.loads(str(WRITERS["json"](document)))
+    assert (len(shape["groups"]), shape.get("transposed", False), len(shape["rows"])) == (2, transposed, 2)
+
+
+@pytest.mark.parametrize(("name", "said"), [("md", "For example @p."), ("html", "For example"), ("json", '"example": "p"')])
+def test_a_node_shows_its_example(name: str, said: str) -> None:
+    """The paper that shows what a node is; a node without one says nothing."""
+    tree = Document("taxonomy", "T", nodes=(Node("a", "Reward", "d", example="p"), Node("b", "Maths", "d")), assignments=(Assignment("p", "a"),))
+    assert str(WRITERS[name](tree)).count(said) == 1
 
 
 def test_links_go_to_the_web_and_nowhere_else() -> None:

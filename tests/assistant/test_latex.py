@@ -3,12 +3,14 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assistant.document import Assignment, Cell, Column, Document, Node, Row, Unassigned
-from assistant.export import written
+from assistant.document import Assignment, Cell, Column, Document, Group, Node, Row, Unassigned
+from assistant.export import grids, written
+from assistant.export.grids import Grid
 from tests.assistant.test_export import HOSTILE, documents, source
 
 PREAMBLE = r"""\documentclass%s{article}
@@ -75,21 +77,29 @@ def test_tables_and_trees_fit_the_page(tmp_path: Path, options: str) -> None:
             continue  # a long table stands in no column of two, as LaTeX says
         every = tuple(Column(f"c{at}", f"Vision-language-action column {at}", "?", "text") for at in range(columns))
         cells = {f"c{at}": Cell(WORDS[: 30 + 20 * at], WORDS[: 30 + 20 * at], "stated") if at % 3 else Cell(None, "", "not stated") for at in range(columns)}
-        made(Document("table", f"table {columns}", columns=every, rows=tuple(Row(f"key{at}", cells) for at in range(papers)), sources=sources))
-    for depth in (1, 2, 4):
+        whole = Document("table", f"table {columns}", columns=every, rows=tuple(Row(f"key{at}", cells) for at in range(papers)), sources=sources)
+        made(whole)
+        groups = (Group(HOSTILE[0], tuple(row.key for row in whole.rows)), Group(WORDS, tuple(row.key for row in whole.rows[:2])))
+        made(replace(whole, name=f"grouped {columns}", groups=groups))
+        if not options:
+            made(replace(whole, name=f"turned {columns}", groups=groups[:1], transposed=True))
+            grid = Grid("t", f"count {columns}", ["one by other", *HOSTILE[: columns * 2]], [[text, *["·", "12"] * columns] for text in HOSTILE], HOSTILE, {}, HOSTILE[0])
+            (path,) = grids.written(grid, tmp_path, ["tex"])
+            names.append(path.name)
+    for depth, facets in ((1, 1), (2, 1), (4, 1), (4, 2)):
         nodes, leaves = [], []
         for top in range(4):
             parent = ""
             for level in range(depth):
-                nodes.append(Node(f"n{top}{level}", f"Vision-language-action generalisation {top} {level}", "What tells it apart from its siblings.", parent))
+                nodes.append(Node(f"n{top}{level}", f"Vision-language-action generalisation {top} {level}", "What tells it apart from its siblings.", parent, f"facet {top % facets}"))
                 parent = f"n{top}{level}"
             leaves.append(parent)
         placed = tuple(Assignment(f"key{at}", leaves[0] if at < 20 else leaves[at % 4]) for at in range(40))
-        tree = Document("taxonomy", f"tree {depth}", nodes=tuple(nodes), assignments=placed, unassigned=(Unassigned("key50", "none fits"),), sources=sources)
+        tree = Document("taxonomy", f"tree {depth} {facets}", nodes=tuple(nodes), assignments=placed, unassigned=(Unassigned("key50", "none fits"),), sources=sources)
         written(tree, tmp_path, ["tex"])
-        names.append(f"tree-{depth}.tex")
+        names.append(f"tree-{depth}-{facets}.tex")
         if not options:
-            names.append(f"tree-{depth}.table.tex")
+            names.append(f"tree-{depth}-{facets}.table.tex")
     whole = Document("table", "all", rows=tuple(Row(key, {}) for key in sources), sources=sources)
     written(whole, tmp_path, ["bib"])
     log = compiled(tmp_path, names, options)

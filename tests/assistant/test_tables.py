@@ -1,5 +1,7 @@
 """`carrel table`: columns given, proposed and edited, cells set by hand, one wording for one value, and every way to look at a table."""
 
+import csv
+import io
 import json
 import re
 import time
@@ -8,6 +10,7 @@ from functools import partial
 from itertools import cycle
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from assistant.cli import model
@@ -156,6 +159,7 @@ def test_words_have_definitions_which_the_prompt_shows(tmp_path: Path) -> None:
         ("question = 'What?'\nvocabulary = ['a', 'A']", "twice"),
         ("question = 'What?'\nvocabulary = ['a', '']", "empty word"),
         ("question = 'What?'\nword = ['a']", "column.word"),
+        ("question = 'What?'\ntype = 'number'\nvocabulary = ['a']", "no word is a number"),
         ("question = 'What?'\nword = [{definition = 'x'}]", "name is missing"),
     ],
 )
@@ -164,6 +168,24 @@ def test_a_column_that_means_nothing_is_named(tmp_path: Path, more: str, said: s
     (tmp_path / "t.toml").write_text(f"[[column]]\nname = 'X'\n{more}\n", "utf-8")
     with pytest.raises(SettingsError, match=said):
         read_columns(tmp_path / "t.toml")
+
+
+def test_a_column_on_the_command_line_that_means_nothing_is_not_written(carrel: Carrel, at: Path) -> None:
+    """The table goes on as it was; a new one is not begun."""
+    before = (at / "tables" / "t.toml").read_text("utf-8")
+    for name in ("t", "new"):
+        ran = carrel("table", name, "--column", "Foo: ???", "--columns-only")
+        assert (ran.code, "column" in ran.err, "(Foo): '???' asks nothing" in ran.err, "nothing was written" in ran.err) == (78, True, True, True), ran.err
+    assert (at / "tables" / "t.toml").read_text("utf-8") == before
+    assert not (at / "tables" / "new.toml").exists()
+    assert not list((at / "tables").glob(".*.check"))
+
+
+def test_a_column_that_no_paper_answers_is_said(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """A question that means nothing to a reader leaves the column silent, and the report names it."""
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else None
+    ran = carrel("table", "t")
+    assert "silent: Signal: none of 36 papers says anything" in ran.err
 
 
 def test_a_broken_file_is_named_with_its_line(carrel: Carrel, at: Path) -> None:
@@ -393,6 +415,22 @@ def test_spellings_become_one_by_code_and_no_model_is_asked(carrel: Carrel, at: 
     path.write_text(path.read_text("utf-8").replace(f'"{best}"', '"RLVR"'), "utf-8")
     assert "RLVR" in {one["signal"]["value"] for one in table(carrel).values()}
     assert read_decisions(at, "t").wordings["signal"].value("VERIFIABLE REWARDS") == "RLVR"
+
+
+def test_undo_takes_back_the_mapping_too(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """Whichever changed last: a cell set by hand, then the mapping that --tidy made, which is gone as it was before."""
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else ["verifiable reward", "Verifiable Rewards"][len(title) % 2]
+    assert carrel("table", "t").code == 0
+    assert carrel("table", "t", "--tidy").code == 0
+    mapping, columns = at / "tables" / "t.mapping.toml", at / "tables" / "t.toml"
+    before = columns.read_text("utf-8")
+    assert carrel("table", "t", "--set", keys(at)[0], "Signal=mine").code == 0
+    assert carrel("table", "t", "--undo").code == 0
+    assert (columns.read_text("utf-8"), mapping.exists()) == (before, True)
+    ran = carrel("table", "t", "--undo")
+    assert "t.mapping.toml is gone, as it was before" in ran.err
+    assert (columns.read_text("utf-8"), mapping.exists()) == (before, False)
+    assert len({one["signal"]["value"] for one in table(carrel).values()}) == 2
 
 
 MANY = ["PPO", "proximal policy optimization", "GRPO", "group-relative policy optimisation", "DPO", "SFT", "RLOO", "REINFORCE", "search", "distillation", "ReST", "DAgger"]
@@ -629,6 +667,35 @@ def test_the_views_are_there_on_the_command_line_and_ask_no_model(carrel: Carrel
     for words, said in ((("--sort", "signl"), "did you mean 'Signal'"), (("--by", "gain"), "--count"), (("--group", "node:x"), "there is no tree 'x'"), (("--count", "colour"), "no column")):
         ran = carrel("table", "t", *words)
         assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+def test_what_is_looked_at_is_written_too(carrel: Carrel, at: Path, asked: Asked) -> None:
+    """Counts with their gaps, disagreements and differences as Markdown, CSV, XLSX, LaTeX and JSON; a format that they have not is said."""
+    turns = cycle(["kind | one", "=kind 2"])
+    asked.reader.says = lambda title, column: 3.0 if column == "gain" else next(turns)
+    assert carrel("table", "t").code == 0
+    every = [word for name in ("md", "csv", "xlsx", "tex", "json") for word in ("--to", name)]
+    assert carrel("table", "t", "--count", "signal", "--by", "key", *every).code == 0
+    place = at / "exports" / "t.count-signal-by-key"
+    text = place.with_name(f"{place.name}.md").read_text("utf-8")
+    assert re.search(r"^\| =kind 2 \| .*·", text, re.MULTILINE)
+    assert "no paper of these 36 states both of" in text
+    rows = list(csv.reader(io.StringIO(place.with_name(f"{place.name}.csv").read_text("utf-8-sig"))))
+    assert rows[0][0] == "Signal by key"
+    assert {row[0] for row in rows[1:3]} == {"kind | one", "'=kind 2"}
+    assert "·" in {cell for row in rows[1:3] for cell in row}
+    sheet = openpyxl.load_workbook(place.with_name(f"{place.name}.xlsx")).worksheets[0]
+    assert sum(cell.value for row in sheet.iter_rows(min_row=2) for cell in row if isinstance(cell.value, int)) == sum(int(cell) for row in rows[1:3] for cell in row if cell.isdigit())
+    tex = place.with_name(f"{place.name}.tex").read_text("utf-8")
+    assert "$\\cdot$" in tex
+    assert r"kind \textbar{} one" in tex
+    assert json.loads(place.with_name(f"{place.name}.json").read_text("utf-8")) == json.loads(carrel("table", "t", "--count", "signal", "--by", "key", "--json").out)
+    assert carrel("table", "t", "--disagreements", "--diff", "--to", "md").code == 0
+    assert carrel("table", "t", "--disagreements", "--to", "md", "--to", "csv").code == 0
+    assert "Code finds no two papers" in (at / "exports" / "t.disagreements.md").read_text("utf-8")
+    assert "kind \\| one" in (at / "exports" / "t.diff.md").read_text("utf-8")
+    ran = carrel("table", "t", "--count", "signal", "--to", "svg")
+    assert (ran.code, "count Signal can be written as md, csv, xlsx, tex, json" in ran.err) == (2, True)
 
 
 def test_grouped_and_transposed_tables_are_written_so(carrel: Carrel, at: Path, asked: Asked) -> None:

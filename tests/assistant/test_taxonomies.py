@@ -289,6 +289,7 @@ def test_removed_papers_are_unassigned_and_say_why(own: Own) -> None:
     ("words", "said"),
     [
         (("rename", "gone", "X"), "there is no node 'gone'; the nodes are rewards, checked, systems, robots"),
+        (("rename", "robot", "X"), "there is no node 'robot'; did you mean 'robots'|'Robots'"),
         (("merge", "checked", "rewards"), "cannot take in 'rewards', which is above it"),
         (("move", "rewards", "checked"), "'rewards' cannot stand under 'checked', which is below it"),
         (("move", "rewards", "gone"), "there is no node 'gone'"),
