@@ -90,7 +90,7 @@ def _checked(document: Document) -> Iterable[list[str]]:
     """A row a statement of somebody's text: its verdict, why, and the sentences it can rest on."""
     yield ["statement", "verdict", "reasons", "keys", "sentences", FROM]
     for one in document.statements:
-        keys = list(dict.fromkeys(cite.key for cite in one.cites))
+        keys = list(one.keys)
         quotes = _quotes(cite for cite in one.cites if cite.quote)
         yield [one.text, verdict(one), reasons(one), "; ".join(keys), quotes, _whose(document, keys)]
 
