@@ -42,7 +42,8 @@ class Statement:
     """A sentence, what it rests on, and what was found.
 
     `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
-    asked; `exchange` names the request that it came from. `by` code are figures that code counted.
+    asked; `exchange` names the request that it came from. `by` code are figures that code counted. `line` is the line of a
+    draft's plan, from 1 in its paragraph, that it was written for.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Statement:
     exchange: str = ""
     blocked: tuple[Problem, ...] = ()
     by: Literal["model", "code"] = "model"
+    line: int = 0
 
     @property
     def marks(self) -> tuple[str, ...]:

@@ -81,6 +81,7 @@ def _statement(fields: dict[str, Any]) -> Statement:
         fields["verdict"],
         fields["exchange"],
         by=fields["by"],
+        line=fields.get("line", 0),
     )  # what is stored stands: nothing blocks it
 
 

@@ -23,7 +23,8 @@ from assistant.document import Document
 from assistant.errors import UsageError
 from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
-from assistant.plan import plan_markdown, read_plan
+from assistant.plan import plan_markdown, read_plan, with_style
+from assistant.style import style_of_file
 from assistant.tasks.desk import with_sources
 from store.library import Library
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from assistant.tasks.draft import Plan
 
 
-def _print_draft(document: Document) -> None:
+def print_draft(document: Document) -> None:
+    """A draft on the terminal: its paragraphs, then the papers that it leaves out."""
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
         click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
@@ -47,6 +49,10 @@ def _print_draft(document: Document) -> None:
 @click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 20), help="About how many.")
 @click.option("--taxonomy", "tree_name", help="Plan along this tree.")
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
+@click.option("--style-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Write as this .tex, .md or .txt of yours does: lengths, tense, voice, spelling. Its words go nowhere.")
+@click.option("--revise", "wish", metavar="TEXT", help="Change the written draft as you say; sentences that this is not about stay as they are.")
+@click.option("--diff", is_flag=True, help="What the last revision changed, and why; with --to also as a file.")
+@click.option("--undo", is_flag=True, help="Go back to the plan, and so to the text, before the last change.")
 @show_options
 @scope_options
 @model_options
@@ -61,6 +67,10 @@ def draft(
     paragraphs: int,
     tree_name: str | None,
     plan_only: bool,
+    style_from: Path | None,
+    wish: str | None,
+    diff: bool,
+    undo: bool,
     show: bool,
     run: bool,
     as_json: bool,
@@ -70,7 +80,7 @@ def draft(
 ) -> None:
     """Drafts related work: a plan in drafts/NAME.plan.md, yours to edit, then the text, every sentence checked.
 
-    Where the plan is there, only paragraphs whose plan changed are written.
+    Where the plan is there, only paragraphs whose plan changed are written. --revise changes single sentences.
     """
     from assistant.tasks import draft as task
     from assistant.tasks import taxonomy as trees
@@ -78,13 +88,22 @@ def draft(
 
     wanted, scope = asking(options), scope_of(context, options)
     path = plan_file(context.folder, name)
+    if wish is not None or diff or undo:
+        if (wish is not None) + diff + undo + show > 1:
+            raise UsageError("--revise, --diff, --undo and --show are commands of their own; give one at a time")
+        from assistant.cli.revisions import AtDraft, Shown, revise, show_difference, undo_change
+
+        at_draft = AtDraft(context, name, path, scope, Shown(as_json, formats, output))
+        revise(at_draft, wanted, wish) if wish is not None else show_difference(at_draft) if diff else undo_change(at_draft)
+        return
+    said = style_of_file(style_from).described() if style_from else ""
     printing = show or (as_json and not run)
     if printing:
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
         document = with_sources(library, task.document(library, name, planned(library, path), library.considered(scope)))
-        finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+        finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
         papers = at.library.considered(scope)
@@ -96,16 +115,21 @@ def draft(
             made = task.plan(at, name, topic or name, papers, paragraphs, tree)
             write_kept(path, plan_markdown(name, made.paragraphs, made.left_out))
             note(f"the plan is in {path}, yours to edit")
+        if said:
+            write_kept(path, with_style(path.read_text("utf-8"), said))
+            note(f"{path} says how to write now: {said}")
         if plan_only:
             return
         document = task.text(at, name, planned(at.library, path), papers, bar)
-    finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+    finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
 
 
-def planned(library: Library, path: Path) -> "Plan":
-    """The plan in a file, with the present keys of its papers; raises SettingsError or UnknownPaper naming the line or key."""
+def planned(library: Library, path: Path, text: str | None = None) -> "Plan":
+    """The plan in a file, with the present keys of its papers; raises SettingsError or UnknownPaper naming the line or key.
+
+    `text` is what the file is going to hold, where it does not yet.
+    """
     from assistant.tasks import draft as task
 
-    paragraphs, left_out = read_plan(path.read_text("utf-8"), str(path))
+    paragraphs, left_out = read_plan(path.read_text("utf-8") if text is None else text, str(path))
     return task.resolved(library, task.Plan(paragraphs, tuple(left_out.items())))
-

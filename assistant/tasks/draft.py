@@ -92,7 +92,7 @@ def plan(desk: Desk, name: str, topic: str, papers: Sequence[Paper], paragraphs:
 def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
     """The draft, after writing the paragraphs whose plan changed since they were last written."""
     have = desk.library.catalog.findings(TASK, slug(name))
-    waiting = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if (_item(one), 0) not in have]
+    waiting = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if (item_of(one), 0) not in have]
     jobs = [_asked(desk, name, at, paragraph) for at, paragraph in waiting]
     by_label = {request.label: paragraph for (request, _), (_, paragraph) in zip(jobs, waiting, strict=True)}
     failed: list[str] = []
@@ -102,7 +102,7 @@ def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Ca
             failed.append(f"{by_label[request.label].heading}: {outcome}")
             last = outcome
         else:
-            _keep(desk.library, name, by_label[request.label], outcome)
+            keep_paragraph(desk.library, name, by_label[request.label], outcome)
         on_done(done, len(jobs))
     if isinstance(last, BudgetReached | KeyOrQuota):
         raise last
@@ -115,7 +115,7 @@ def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], f
     sections: list[Section] = []
     blocked: list[Problem] = []
     for paragraph in plan.paragraphs:
-        data = have.get((_item(paragraph), 0))
+        data = have.get((item_of(paragraph), 0))
         standing, stopped = stored.paragraph(json.loads(data)) if data else ((), ())
         sections.append(Section(paragraph.heading, standing))
         blocked += stopped
@@ -137,10 +137,11 @@ def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph) -> tuple
     return request, evidence
 
 
-def _keep(library: Library, name: str, paragraph: PlannedParagraph, written: Written) -> None:
+def keep_paragraph(library: Library, name: str, paragraph: PlannedParagraph, written: Written) -> None:
+    """Keeps the sentences of a paragraph as what its plan came to: a run with the same plan writes nothing anew."""
     data = json.dumps(stored.paragraph_fields(written.statements, written.blocked), ensure_ascii=False)
     with library.catalog.writing():
-        library.catalog.keep_finding(TASK, slug(name), _item(paragraph), 0, data)
+        library.catalog.keep_finding(TASK, slug(name), item_of(paragraph), 0, data)
 
 
 def _labels(sentence: PlannedSentence, evidence: Evidence) -> str:
@@ -153,7 +154,7 @@ def _labels(sentence: PlannedSentence, evidence: Evidence) -> str:
     )
 
 
-def _item(paragraph: PlannedParagraph) -> str:
+def item_of(paragraph: PlannedParagraph) -> str:
     """A paragraph with its plan; an edited plan is another item, so only that paragraph is written anew."""
     return hashlib.sha256(repr(paragraph).encode()).hexdigest()[:16]
 
