@@ -18,7 +18,7 @@ TASK: Final = "draft changes"
 LAST: Final = "last"
 ALIKE = 0.4
 """Below this share of words in common, two sentences are shown one under the other and not word by word."""
-PIECE = re.compile(r"\s+|[^\s]+")
+PIECE = re.compile(r"\S+\s*")
 Kind = Literal["rewritten", "new", "dropped", "moved", "heading", "stays"]
 
 

@@ -455,10 +455,11 @@ def _moved(made: Draft) -> list[Old]:
 def _rising(numbers: Sequence[int]) -> set[int]:
     """The places of a longest rising row among some numbers."""
     best: list[list[int]] = []
-    none: list[int] = []
     for at, number in enumerate(numbers):
-        best.append([*max([none, *(row for row in best if numbers[row[-1]] < number)], key=len), at])
-    return set(max([none, *best], key=len))
+        before: list[list[int]] = [[], *(row for row in best if numbers[row[-1]] < number)]
+        best.append([*max(before, key=len), at])
+    longest = max([[], *best], key=len)
+    return set(longest)
 
 
 def _reordered(made: Draft) -> bool:
@@ -484,11 +485,17 @@ def _changes(made: Draft, draft: Sequence[OldParagraph], moved: Sequence[Old]) -
         for piece in pieces:
             if isinstance(piece, New):
                 was = " ".join(old.statement.text for old in piece.instead_of)
-                found.append(Change("rewritten" if was else "new", heading, was, piece.statement.text, piece.why))
+                found.append(Change("rewritten" if was else "new", heading, was, piece.statement.text, _why(piece, was)))
             elif piece in moved:
                 where = "within its paragraph" if piece.paragraph == origin else f"from “{draft[piece.paragraph].heading}”"
                 found.append(Change("moved", heading, piece.statement.text, piece.statement.text, where))
     return found
+
+
+def _why(new: New, was: str) -> str:
+    """Why a sentence is new; where its words are the old ones, what it cites now."""
+    cited = ", ".join(f"{one.key} {','.join(map(str, one.sentences))}" for one in _references(new.statement.cites))
+    return "; ".join(part for part in (new.why, f"it cites {cited} now" if new.statement.text == was else "") if part)
 
 
 def _stays(one: Old, fallen: Sequence[New], draft: Sequence[OldParagraph]) -> Change:
@@ -561,12 +568,15 @@ def _file(text: str, made: Draft, draft: Sequence[OldParagraph], paragraphs: Seq
 
 
 def _block(planned: PlannedParagraph, block: Sequence[str], old: OldParagraph | None, lines: Sequence[str]) -> list[str]:
-    """A changed paragraph as lines of the file: its heading, notes that stood among its lines, its lines, notes that stood behind them."""
-    rows = _rows(old) if old else {0}
-    among = [line for at, line in enumerate(block[: max(rows)]) if at not in rows and line.strip()]
-    heading = block[0] if old and old.heading == planned.heading else f"## {planned.heading}"
-    said = [lines[line.row - 1] if line.row else plan_line(line) for line in planned.sentences]
-    return [heading, "", *([*among, ""] if among else []), *said, *block[max(rows) + 1 :]]
+    """A changed paragraph as lines of the file; a note stays before the line that it stood before, or comes behind the last."""
+    if old is None:
+        return [f"## {planned.heading}", "", *map(plan_line, planned.sentences)]
+    rows = sorted(_rows(old))
+    before = {old.planned.row + row: list(block[last + 1 : row]) for last, row in zip(rows, rows[1:], strict=False)}
+    said = [block[0] if old.heading == planned.heading else f"## {planned.heading}", *before.pop(old.planned.row + rows[1])]
+    for line in planned.sentences:
+        said += [*before.pop(line.row, []), lines[line.row - 1] if line.row else plan_line(line)]
+    return [*said, *(note for notes in before.values() for note in notes if note.strip()), *block[rows[-1] + 1 :]]
 
 
 def _notes(block: Sequence[str], old: OldParagraph) -> list[str]:
