@@ -12,7 +12,7 @@ from statistics import median
 from assistant.errors import UsageError
 from store import sentences
 
-FEWEST_SENTENCES, FEWEST_WORDS = 5, 80
+FEWEST_SENTENCES, FEWEST_WORDS = 5, 60
 LARGEST = 5 * 2**20
 """Bytes; a section has far fewer."""
 CLEAR = 0.65
@@ -60,7 +60,8 @@ BREAK = re.compile(r"\\(?:part|chapter|(?:sub)*section|paragraph|label|caption|t
 TEXTUAL = re.compile(r"\\(?:citet|textcite|citeauthor|Citet|Textcite)\*?\s*(?:\[[^\]]*\]\s*){0,2}\{[^{}]*\}|(?<![\[\w;-]\s)(?<![\[\w;-])@[\w:.+/-]*\w(?![^\[\]]*\])|\b[A-Z][\w’'-]+(?: and [A-Z][\w’'-]+| et al\.)?,? \((?:19|20)\d\d[a-z]?\)")
 PARENTHETICAL = re.compile(r"\\(?:citep|parencite|autocite|cite|footcite|supercite|Citep|Parencite|Autocite)\*?\s*(?:\[[^\]]*\]\s*){0,2}\{[^{}]*\}|\[[^\[\]]*@[^\[\]]*\]|\([^()]*\b(?:19|20)\d\d[a-z]?\)|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
 MACRO = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\]]*\])?")
-MARKDOWN_OUT = re.compile(r"^(?:```.*?^```|~~~.*?^~~~|---\n.*?\n---)\s*$|^\s*(?:#|\||>|!\[|<!--).*$", re.DOTALL | re.MULTILINE)
+MARKDOWN_BLOCK = re.compile(r"\A---\n.*?\n---\s*$|^```.*?^```\s*$|^~~~.*?^~~~\s*$|<!--.*?-->", re.DOTALL | re.MULTILINE)
+MARKDOWN_LINE = re.compile(r"^\s*(?:#|\||>|!\[).*$", re.MULTILINE)
 PLACE = "CITED"
 
 
@@ -124,7 +125,7 @@ def style_of(text: str) -> SurfaceStyle:
     every = [sentence for paragraph in paragraphs for sentence in paragraph]
     lengths = [len(_words(sentence)) for sentence in every]
     if len(every) < FEWEST_SENTENCES or sum(lengths) < FEWEST_WORDS:
-        raise UsageError(f"too little text to tell a style from: {len(every)} sentences, {sum(lengths)} words; give at least {FEWEST_SENTENCES} sentences of your own")
+        raise UsageError(f"too little text to tell a style from: {len(every)} sentences, {sum(lengths)} words; give at least {FEWEST_SENTENCES} sentences and {FEWEST_WORDS} words of yours")
     bare = " ".join(every)
     return SurfaceStyle(
         words=round(median(lengths)),
@@ -143,7 +144,7 @@ def _paragraphs(text: str) -> list[str]:
         body = re.search(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", text, re.DOTALL)
         text = BREAK.sub("\n\n", LATEX_OUT.sub(" ", COMMENT.sub("", body[1] if body else text)))
     else:
-        text = MARKDOWN_OUT.sub("\n", text)
+        text = MARKDOWN_LINE.sub("\n", MARKDOWN_BLOCK.sub("\n", text))
     named = PARENTHETICAL.sub("", TEXTUAL.sub(PLACE, text))
     plain = re.sub(r"[{}~]", " ", MACRO.sub(" ", named)).replace("\\", " ")
     plain = re.sub(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+", "\n", plain, flags=re.MULTILINE)
