@@ -13,8 +13,10 @@ from assistant.errors import UsageError
 from store import sentences
 
 FEWEST_SENTENCES, FEWEST_WORDS = 5, 60
-LARGEST = 5 * 2**20
-"""Bytes; a section has far fewer."""
+LARGEST = 2**20
+"""Bytes; a thesis has about one million characters."""
+LONGEST_PARAGRAPH = 10_000
+"""Characters of a paragraph that are measured."""
 CLEAR = 0.65
 """A share from which one of two ways counts as the section's own."""
 WE = 0.12
@@ -57,8 +59,8 @@ LATEX_OUT = re.compile(
     re.DOTALL,
 )
 BREAK = re.compile(r"\\(?:part|chapter|(?:sub)*section|paragraph|label|caption|title|author|date|bibliography\w*|usepackage|documentclass|input|include)\*?\s*(?:\[[^\]]*\])?\{[^{}]*\}|\\(?:begin|end)\{[^}]*\}(?:\[[^\]]*\])?|\\(?:item|par|maketitle|noindent)\b")
-TEXTUAL = re.compile(r"\\(?:citet|textcite|citeauthor|Citet|Textcite)\*?\s*(?:\[[^\]]*\]\s*){0,2}\{[^{}]*\}|(?<![\[\w;-]\s)(?<![\[\w;-])@[\w:.+/-]*\w(?![^\[\]]*\])|\b[A-Z][\w’'-]+(?: and [A-Z][\w’'-]+| et al\.)?,? \((?:19|20)\d\d[a-z]?\)")
-PARENTHETICAL = re.compile(r"\\(?:citep|parencite|autocite|cite|footcite|supercite|Citep|Parencite|Autocite)\*?\s*(?:\[[^\]]*\]\s*){0,2}\{[^{}]*\}|\[[^\[\]]*@[^\[\]]*\]|\([^()]*\b(?:19|20)\d\d[a-z]?\)|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
+TEXTUAL = re.compile(r"\\(?:citet|textcite|citeauthor|Citet|Textcite)\*?\s*(?:\[[^\[\]]{0,200}\]\s*){0,2}\{[^{}]{0,400}\}|(?<![\[\w;-]\s)(?<![\[\w;-])@[\w:.+/-]*\w(?![^\[\]]*\])|\b[A-Z][\w’'-]+(?: and [A-Z][\w’'-]+| et al\.)?,? \((?:19|20)\d\d[a-z]?\)")
+PARENTHETICAL = re.compile(r"\\(?:citep|parencite|autocite|cite|footcite|supercite|Citep|Parencite|Autocite)\*?\s*(?:\[[^\[\]]{0,200}\]\s*){0,2}\{[^{}]{0,400}\}|\[[^\[\]]*@[^\[\]]*\]|\([^()]*\b(?:19|20)\d\d[a-z]?\)|\[\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]")
 MACRO = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\]]*\])?")
 MARKDOWN_BLOCK = re.compile(r"\A---\n.*?\n---\s*$|^```.*?^```\s*$|^~~~.*?^~~~\s*$|<!--.*?-->", re.DOTALL | re.MULTILINE)
 MARKDOWN_LINE = re.compile(r"^\s*(?:#|\||>|!\[).*$", re.MULTILINE)
@@ -148,7 +150,7 @@ def _paragraphs(text: str) -> list[str]:
     named = PARENTHETICAL.sub("", TEXTUAL.sub(PLACE, text))
     plain = re.sub(r"[{}~]", " ", MACRO.sub(" ", named)).replace("\\", " ")
     plain = re.sub(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+", "\n", plain, flags=re.MULTILINE)
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", plain)]
+    return [" ".join(part.split())[:LONGEST_PARAGRAPH] for part in re.split(r"\n\s*\n", plain)]
 
 
 def _sentences(paragraph: str) -> list[str]:

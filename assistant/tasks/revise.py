@@ -31,6 +31,8 @@ from store.paper import Paper
 AT_ONCE: Final = 60
 """Papers whose whole abstracts are shown; of more, those that the draft cites and those nearest to the wish."""
 MOST_TITLES: Final = 300
+MENDABLE: Final = frozenset({"R4", "R6", "R11", "R12"})
+"""Rules whose marks another wording or another label can take away: such a sentence is asked for again once, and taken with what marks it then."""
 NAME = re.compile(r"\W*[Ss]?(\d{1,3})\.(\d{1,3})\W*")
 MANNER = re.compile(r"(?:Topic|Tense|Language|Style|Citations):\s*\S.*", re.IGNORECASE)
 
@@ -291,7 +293,8 @@ def _faults(reply: RevisionReply, draft: Sequence[OldParagraph], evidence: Evide
         count = kept + any(one in new.instead_of for new in read.new) + (one.name in read.dropped)
         if count != 1:
             said.append(f"{one.name} is neither kept, nor replaced, nor dropped with a reason" if not count else f"{one.name} stands in {count} places; it has one")
-    return said + [f"{new.statement.text!r} cannot be used: {problem.reason}" for new in read.new for problem in new.blocked]
+    said += [f"{new.statement.text!r} cannot be used: {problem.reason}" for new in read.new for problem in new.blocked]
+    return said + [f"{new.statement.text!r} is doubted: {one.reason}" for new in read.new for one in new.statement.problems if one.rule in MENDABLE]
 
 
 def _read(reply: RevisionReply, draft: Sequence[OldParagraph], evidence: Evidence, exchange: str = "") -> Read:

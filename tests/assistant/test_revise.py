@@ -8,6 +8,7 @@ import pytest
 
 from assistant.cli import model
 from assistant.gateway import Gateway, Request
+from assistant.tasks import revise as revising
 from assistant.tasks.draft_diff import pieces
 from store.library import Library
 from tests.assistant.test_tasks import Answer, ByHand
@@ -155,7 +156,7 @@ def test_after_a_revision_a_run_writes_nothing_anew(revise: Revise, carrel: Carr
 
 def test_sentences_move_merge_part_and_go(revise: Revise, carrel: Carrel, folder: Path, hand: Hand) -> None:
     """Each is told as what it is; a dropped one with its reason, and a paper that no line needs any more is left out with one."""
-    merged = f"Rewards are nearly always absent, so guided attempts update the policy. {label(hand.library, AGENT, 1)}{label(hand.library, AGENT, 3)}"
+    merged = f"A software-engineering agent fails so often that the reward is nearly always absent, and the policy is updated on the rewards of guided attempts. {label(hand.library, AGENT, 1)}{label(hand.library, AGENT, 3)}"
     reply = whole([*kept("S2.2"), new(merged, "S1.1", "S1.2", why="merged")], kept("S2.1"), dropped=[{"sentence": "S1.3", "reason": "carries least"}])
     ran = revise(reply, options=["--json"])
     made = json.loads(ran.out)
@@ -216,6 +217,42 @@ def test_a_reply_that_is_mended_is_taken(revise: Revise, carrel: Carrel, folder:
     for fault in ("no sentence 'S7.1'", "'sums up' is none of the jobs", "S1.1 stands in 2 places", "S1.3 stands in 2 places"):
         assert fault in again
     assert statements(carrel, folder)[0][1]["text"] == "The policy is updated by RLVR."
+
+
+def test_a_sentence_that_a_rule_marks_is_asked_for_again_and_taken_with_its_mark(revise: Revise, carrel: Carrel, folder: Path, hand: Hand) -> None:
+    """A number that the cited sentence does not hold is doubted once; what is not mended stands with its mark."""
+    wrong = whole([*kept("S1.1"), new(f"The policy is then updated by RLVR on 17 guided attempts. {label(hand.library, AGENT, 3)}", "S1.2"), *kept("S1.3")])
+    revise(wrong, wrong)
+    assert "is doubted: '17' is not in the cited sentences" in hand.asked_to_revise[1].messages[-1].content
+    assert statements(carrel, folder)[0][1]["marks"] == ["R4"]
+
+
+def test_a_sentence_whose_source_has_no_label_here_is_never_replaced(
+    revise: Revise, carrel: Carrel, folder: Path, hand: Hand, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is shown as fixed; a reply that would replace it leaves it where it is."""
+    monkeypatch.setattr(revising, "_labels", lambda library, cites, evidence: None)
+    before = statements(carrel, folder)
+    reply = whole([new(f"Guided attempts. {label(hand.library, AGENT, 3)}", "S1.1"), *kept("S1.2", "S1.3")])
+    revise(reply, reply)
+    assert "S1.1 [introduces; 28 words; fixed]" in hand.asked_to_revise[0].messages[1].content
+    assert "S1.1 can be kept, moved or dropped, and not be replaced" in hand.asked_to_revise[1].messages[-1].content
+    assert statements(carrel, folder) == before
+
+
+def test_of_many_papers_those_that_are_cited_and_those_near_the_wish_are_shown(
+    revise: Revise, hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others stand by their titles, so that a wish about one of them can be answered in words."""
+    monkeypatch.setattr(revising, "AT_ONCE", 4)
+    revise(whole(), wish="say more of ARL-Tangram, which schedules actions")
+    user = hand.asked_to_revise[0].messages[1].content
+    assert user.count("<<<paper ") == 4
+    assert said(hand.library, "arxiv-2603.13019", 2) in user
+    assert said(hand.library, CODER, 6) in user
+    far = hand.library.paper("arxiv-2603.12868")
+    assert far.title in user
+    assert said(hand.library, far.key, 4) not in user
 
 
 def test_a_wish_that_nothing_fits_changes_nothing(revise: Revise, carrel: Carrel, folder: Path, path: Path) -> None:
