@@ -13,7 +13,8 @@ By = Literal["model", "person"]
 class Cite:
     """Sentences of one text of a paper, and the words there, cut from the stored text.
 
-    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes.
+    `text` is `title`, `abstract` or `abstract:zh`; `anchor` is the stored text's number, which never changes. Without a key
+    it is of no paper: `scope` is what code found in all papers of the scope.
     """
 
     key: str
@@ -23,6 +24,8 @@ class Cite:
     anchor: int = 0
 
 
+SCOPE = "scope"
+"""The text of a citation that names no paper, but what code found when it looked through all of them."""
 SOURCE_CHANGED = "source text changed"
 """The mark of what rests on a text that its paper no longer shows."""
 
@@ -57,6 +60,11 @@ class Statement:
     line: int = 0
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The papers that it cites, in order of first mention."""
+        return tuple(dict.fromkeys(cite.key for cite in self.cites if cite.key))
+
+    @property
     def marks(self) -> tuple[str, ...]:
         """The rules that mark it, each once."""
         return tuple(dict.fromkeys(problem.rule for problem in self.problems))
@@ -84,11 +92,42 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Where a paper of the scope was used, or why it was left out."""
+    """Where a paper of the scope was used, or why it was left out.
+
+    In a draft `times` says for each place of `used` how many of its statements cite the paper; `title` and `date` are the
+    library's, since a paper that is left out is none of the document's sources.
+    """
 
     key: str
     used: tuple[str, ...]
     left_out: str = ""
+    times: tuple[int, ...] = ()
+    title: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageNote:
+    """What a reader of a draft should know of its use of papers: of one section, or of the whole where `section` is empty."""
+
+    kind: Literal["no recent paper", "no dates", "no paper", "one paper alone", "depends on a paper", "depends on a group", "only in lists"]
+    section: str
+    text: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLine:
+    """A line of a draft's plan and what the text made of it; `notes` say where the text went another way."""
+
+    heading: str
+    line: int
+    job: str
+    says: str
+    words: int
+    asked: tuple[str, ...]
+    text: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +321,8 @@ class Document:
     assignments: tuple[Assignment, ...] = ()
     unassigned: tuple[Unassigned, ...] = ()
     coverage: tuple[Coverage, ...] = ()
+    plan: tuple[PlanLine, ...] = ()
+    coverage_notes: tuple[CoverageNote, ...] = ()
     sources: dict[str, Source] = field(default_factory=dict)
     report: Report = field(default_factory=Report)
     outcome: str = ""
@@ -298,7 +339,7 @@ class Document:
 
     def cited(self) -> tuple[str, ...]:
         """The keys that are cited anywhere, in order of key."""
-        return tuple(sorted({cite.key for cite in self.cites()}))
+        return tuple(sorted({cite.key for cite in self.cites() if cite.key}))
 
     def mentioned(self) -> frozenset[str]:
         """Every paper that the document speaks of, cited or not."""

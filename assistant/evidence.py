@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assistant.document import Cite, Source
+from assistant.document import SCOPE, Cite, Source
 from assistant.visible import HIDDEN, reads_like_an_instruction, visible
 from store.library import Library
 from store.paper import Paper
@@ -92,12 +92,23 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The papers of one prompt, in order of key, numbered from 1."""
+    """The papers of one prompt, in order of key, numbered from 1.
+
+    `searched` are sentences of code on what all papers of the scope lack; their labels follow those of the papers.
+    """
 
     papers: tuple[Shown, ...]
+    searched: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> list[Line]:
+        """What code found in all papers of the scope, as a prompt shows it."""
+        return [Line(f"[{len(self.papers) + 1}.{number}]", text) for number, text in enumerate(self.searched, 1)]
 
     def cite(self, label: Label) -> Cite | None:
         """The anchor that a label names, or None when no such label was shown."""
+        if label.paper == len(self.papers) + 1 and 1 <= label.sentence <= len(self.searched):
+            return Cite("", SCOPE, (label.sentence,), self.searched[label.sentence - 1])
         if not 1 <= label.paper <= len(self.papers):
             return None
         shown = self.papers[label.paper - 1]
@@ -106,6 +117,16 @@ class Evidence:
         if shown.text is None or not 1 <= label.sentence <= len(shown.text.sentences):
             return None
         return _cite(shown.paper.key, shown.text, label.sentence)
+
+    def labels(self, cites: Iterable[Cite]) -> str:
+        """The labels of citations as this prompt shows them, for a statement that is shown again."""
+        numbers = {shown.paper.key: shown.number for shown in self.papers} | {"": len(self.papers) + 1}
+        return "".join(
+            str(Label(numbers[cite.key], 0 if cite.text == "title" else number))
+            for cite in cites
+            if cite.key in numbers
+            for number in cite.sentences
+        )
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A statement is **blocked** where it cannot stand: R1 its paper is in the library, R2 its sentences were shown in this very
 prompt, R3 it holds no reference in free form, R5 what it puts in quotation marks stands in what it cites. It is **marked**
 where a reader should look: R4 numbers and names with digits, R6 shared words, R7 a claim without a citation, R10 retracted
-papers, R11 negations and directions. R8 (nothing is repaired in silence) is the report; R9 (bibliography fields come from
+papers, R11 negations and directions, R12 gaps that are claimed of a whole field. R8 (nothing is repaired in silence) is the report; R9 (bibliography fields come from
 the library) holds by construction.
 """
 
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from assistant import attribution, polarity
+from assistant import attribution, gaps, polarity
 from assistant.document import Cite, Problem, Report, Statement
 from assistant.evidence import Evidence, Label, Shown, joined_cites, labels, unreadable_labels
 from assistant.numbers import Number, as_read, misplaced, missing, numbers, unknown_names
@@ -19,6 +19,8 @@ from assistant.quotes import quotations, stands_in
 from assistant.references import free_references
 from store.keywords import stems
 
+RULES = frozenset({"R4", "R6", "R7", "R11", "R12"})
+"""The rules whose marks another wording, or another label, can take away."""
 NO_SOURCE = "[no source]"
 NO_CLAIM = re.compile(r"[?？:：]\s*$")
 """A question, or words that lead over to what follows."""
@@ -67,6 +69,7 @@ def judged(statement: Statement, evidence: Evidence) -> Statement:
         *(attribution_problems(statement, evidence) if compared else ()),
         *paper_problems(statement.text, statement.cites, evidence),
         *(polarity_problems(statement, evidence) if compared else ()),
+        *gap_problems(statement, evidence),
     ]
     return replace(statement, problems=tuple(found), unchecked=() if compared else ("R6", "R11"))
 
@@ -157,6 +160,14 @@ def polarity_problems(statement: Statement, evidence: Evidence) -> list[Problem]
     """Negations and directions that the cited sentences do not share (R11)."""
     sources = tuple(sentence for cite in statement.cites for sentence in evidence.sentences(cite))
     return [Problem(statement.text, "R11", clash.reason) for clash in polarity.clashes(statement.text, sources)]
+
+
+def gap_problems(statement: Statement, evidence: Evidence) -> list[Problem]:
+    """A gap that is claimed of a whole field, where no cited sentence says that anything is missing (R12)."""
+    if not gaps.claims_gap(statement.text) or gaps.is_scoped(statement.text):
+        return []
+    told = gaps.is_told(sentence for cite in statement.cites if cite.key for sentence in evidence.sentences(cite))
+    return [] if told else [Problem(statement.text, "R12", "a gap, and no cited sentence says that anything is missing; say of which papers it holds")]
 
 
 def label_problems(found: list[Label], evidence: Evidence, paper: int) -> list[str]:

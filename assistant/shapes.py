@@ -12,6 +12,7 @@ from assistant.document import (
     Column,
     Document,
     Node,
+    PlanLine,
     Problem,
     Report,
     Statement,
@@ -118,7 +119,11 @@ def _check(document: Document) -> Json:
 
 
 def _coverage(document: Document) -> list[Json]:
-    return [{"key": one.key, "used": list(one.used), "left_out": one.left_out or None} for one in document.coverage]
+    """The coverage sheet; `times` stands only where statements were counted."""
+    return [
+        {"key": one.key, "used": list(one.used), "left_out": one.left_out or None} | ({"times": list(one.times)} if one.times else {})
+        for one in document.coverage
+    ]
 
 
 def _table(document: Document) -> Json:
@@ -174,8 +179,20 @@ def _draft(document: Document) -> Json:
             for section in document.sections
         ],
         "coverage": _coverage(document),
+        "plan": [_plan_line(line) for line in document.plan],
+        "coverage_notes": [
+            {"kind": one.kind, "section": one.section or None, "text": one.text, "keys": list(one.keys)} for one in document.coverage_notes
+        ],
         "report": report_json(document.report),
     }
+
+
+def _plan_line(line: PlanLine) -> Json:
+    """A line of the plan; `text` is null where nothing stands for it, and `line` 0 where a sentence stands for none."""
+    return {
+        "heading": line.heading, "line": line.line, "job": line.job, "says": line.says, "words": line.words,
+        "asked": list(line.asked), "text": line.text or None, "notes": list(line.notes),
+    }  # fmt: skip
 
 
 def _summarize(document: Document) -> Json:

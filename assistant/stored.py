@@ -41,9 +41,9 @@ def assignments(data: str) -> list[Assignment]:
     return [Assignment(**{**fields, "cites": cites(fields["cites"])}) for fields in json.loads(data)]
 
 
-def paragraph_fields(statements: Sequence[Statement], blocked: Sequence[Problem]) -> Fields:
-    """A paragraph as fields of JSON: its statements with their anchors, and what was blocked for good."""
-    return {"statements": [asdict(one) for one in statements], "blocked": [asdict(one) for one in blocked]}
+def paragraph_fields(statements: Sequence[Statement], blocked: Sequence[Problem], rounds: int = 0) -> Fields:
+    """A paragraph as fields of JSON: its statements with their anchors, what was blocked for good, and how often it was mended."""
+    return {"statements": [asdict(one) for one in statements], "blocked": [asdict(one) for one in blocked], "rounds": rounds}
 
 
 def paragraph(fields: Mapping[str, Any]) -> tuple[tuple[Statement, ...], tuple[Problem, ...]]:

@@ -3,8 +3,9 @@
 A reply is one sentence a line, each followed by its labels. `ask` and `draft` both write so.
 """
 
+import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from assistant.document import Cite, Problem, Statement
 from assistant.errors import GatewayError, ReplyUnusable
 from assistant.evidence import GROUP, Evidence
 from assistant.gateway import Gateway, Message, Request
-from assistant.grounding import checked
+from assistant.grounding import RULES, checked
 from assistant.wording import block
 
 NO_EVIDENCE = "NO EVIDENCE"
@@ -20,6 +21,7 @@ DROP = "DROP"
 CALLS = 2
 """The most that are asked for one piece of text: the reply, and either a whole second one or the sentences that were stopped."""
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+NUMBERED = re.compile(r"^\s*(\d{1,2})[.)]\s")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
 STOPS = frozenset(".!?。！？")
@@ -117,7 +119,9 @@ def write_all(
             yield request, outcome
             continue
         exchange = gateway.exchange(request)
-        drafts = [_from(exchange, checked(sentence, evidence)) for line in outcome.text.splitlines() for sentence in sentences_in(line)]
+        drafts = [
+            _from(exchange, checked(sentence, evidence), _number(line)) for line in outcome.text.splitlines() for sentence in sentences_in(line)
+        ]
         yield request, _mended(gateway, request, outcome.text, evidence, own, drafts, lambda statement: None)
 
 
@@ -135,8 +139,47 @@ def sentences_in(line: str) -> list[str]:
     return [one for one in (*found, text[start:].strip()) if one]
 
 
-def _from(exchange: str, drafted: tuple[Statement, list[Problem]]) -> tuple[Statement, list[Problem]]:
-    return replace(drafted[0], exchange=exchange), drafted[1]
+def asked_again(request: Request, evidence: Evidence, statements: Sequence[Statement], objections: Mapping[int, Problem], message: Message) -> Request:
+    """The prompt that asks once more for those of the statements that have an objection; `message` says which, in their order."""
+    label = f"{request.label}--{hashlib.sha256(repr((statements, objections)).encode()).hexdigest()[:8]}"
+    return replace(request, messages=(*request.messages, Message("assistant", as_reply(statements, evidence)), message), label=label)
+
+
+def taken(
+    reply: str, exchange: str, evidence: Evidence, statements: Sequence[Statement], objections: Mapping[int, Problem]
+) -> tuple[tuple[Statement, ...], tuple[Problem, ...]]:
+    """The statements with those of the reply in their places, and those that their writer took back.
+
+    A new sentence that a rule stops, or that has more marks of code than the old one had, is not taken: the old one stays.
+    """
+    lines = [sentence for line in reply.splitlines() if (sentence := _sentence(line))]
+    standing: list[Statement | None] = list(statements)
+    dropped = []
+    for at, line in zip(sorted(objections), lines, strict=False):
+        old = statements[at]
+        if line.strip(".") == DROP:
+            standing[at] = None
+            dropped.append(objections[at])
+            continue
+        new, problems = _from(exchange, checked(line, evidence), old.line)
+        is_better = not problems and new.cites and len(new.problems) <= sum(problem.rule in RULES for problem in old.problems)
+        standing[at] = new if is_better else old
+    return tuple(statement for statement in standing if statement), tuple(dropped)
+
+
+def as_reply(statements: Sequence[Statement], evidence: Evidence) -> str:
+    """Statements as a reply that would have given them: the number of the plan's line, the sentence, its labels."""
+    return "\n".join(f"{statement.line}. {statement.text} {evidence.labels(statement.cites)}".strip() for statement in statements)
+
+
+def _number(line: str) -> int:
+    """The number that a line of a reply begins with: the plan's line that it was written for."""
+    found = NUMBERED.match(line)
+    return int(found[1]) if found else 0
+
+
+def _from(exchange: str, drafted: tuple[Statement, list[Problem]], line: int = 0) -> tuple[Statement, list[Problem]]:
+    return replace(drafted[0], exchange=exchange, line=line), drafted[1]
 
 
 def _streamed(gateway: Gateway, request: Request, on_line: Callable[[str], None]) -> str:
@@ -172,7 +215,7 @@ def _mended(
     exchange, again = _again(gateway, request, reply, list(first.values()), own) if may_ask else ("", [])
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
-        statement, problems = _from(exchange, checked(line, evidence)) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
+        statement, problems = _from(exchange, checked(line, evidence), drafts[at][0].line) if line and line.strip(".") != DROP else (None, list(first.values())[:1])
         standing = {other.text for other, found in drafts if not found}
         if statement is None or problems or not statement.cites or statement.text in standing:
             blocked.append(first[at])

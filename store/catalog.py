@@ -55,6 +55,17 @@ class Import(NamedTuple):
     refused: list[tuple[int, str]]
 
 
+class Intaken(NamedTuple):
+    """A file that brought records: when it was added, how many of its records the library keeps, and how many it refused."""
+
+    file: str
+    format: str
+    time: str
+    kind: Kind
+    records: int
+    refused: int
+
+
 class Flow(NamedTuple):
     """What a flow diagram counts: records as they came, papers after merging, and what was decided of them."""
 
@@ -330,6 +341,23 @@ class Catalog:
             removed=statuses.get("removed", 0),
             lookups=lookups,
         )
+
+    def files(self) -> list[Intaken]:
+        """The files that brought records, or of which every record was refused, in the order in which they were added."""
+        rows = self._db.execute(
+            "SELECT i.file, i.format, i.time, i.kind, i.report, (SELECT count(*) FROM source s WHERE s.import = i.id) FROM import i ORDER BY i.id"
+        )
+        found = []
+        for file, format_, time, kind, report, records in rows.fetchall():
+            said = json.loads(report or "{}")
+            read, refused = int(said.get("records", 0)), len(said.get("refused", ()))
+            if records or (refused and not read):
+                found.append(Intaken(file, format_, time, kind, records, refused))
+        return found
+
+    def decided(self) -> dict[str, int]:
+        """How many decisions of a person count, by their kind; adding a file is none."""
+        return dict(self._db.execute("SELECT kind, count(*) FROM decision WHERE undone = 0 AND kind <> 'add' GROUP BY kind ORDER BY kind").fetchall())
 
     def statuses(self) -> dict[str, int]:
         """How many papers have each status."""

@@ -1,7 +1,8 @@
 """The draft command: a plan to edit, then the text."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -10,6 +11,7 @@ from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
     LONG_REPLY,
     WORDING,
+    Asking,
     asking,
     confirm_price,
     desk,
@@ -21,33 +23,46 @@ from assistant.cli.model import (
 )
 from assistant.document import Document
 from assistant.errors import UsageError
+from assistant.export import coverage
 from assistant.export.markdown import sentence
-from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
-from assistant.plan import plan_markdown, read_plan, with_style
+from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, write_kept
+from assistant.plan import Guide, plan_markdown, read_plan, with_added, with_guide, with_words
 from assistant.style import style_of_file
-from assistant.tasks.desk import with_sources
+from assistant.tasks.desk import Desk, with_sources
 from store.library import Library
+from store.paper import Paper
 
 if TYPE_CHECKING:
-    from assistant.tasks.draft import Plan
+    from assistant.tasks.planning import Group, Plan
+
+TENSES = ("present", "past")
+EACH_PARAGRAPH = 400
+"""Tokens out for a paragraph, with what is mended in it."""
 
 
-def print_draft(document: Document) -> None:
-    """A draft on the terminal: its paragraphs, then the papers that it leaves out."""
-    for section in document.sections:
-        click.secho(f"\n{section.heading}", bold=True)
-        click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
-    left = [one for one in document.coverage if not one.used]
-    click.echo(f"\n{len(document.coverage) - len(left)} of {len(document.coverage)} papers are cited")
-    for one in left:
-        click.echo(f"  left out: {one.key}: {one.left_out}")
+class Wanted(NamedTuple):
+    """What the options say of the plan: how to write, how long, and what to plan along."""
 
-
+    guide: Guide
+    paragraphs: int
+    words: int
+    tree: str | None
+    table: str | None
+    by: str | None
+    extend: bool
+    plan_only: bool
 @click.command()
 @click.argument("name")
 @click.option("--topic", default="", help="What the section is about; otherwise NAME.")
-@click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 20), help="About how many.")
+@click.option("--paragraphs", default=5, show_default=True, type=click.IntRange(1, 60), help="About how many are planned.")
+@click.option("--words", type=click.IntRange(50, 20_000), help="About how long the whole text is; on a plan that is there, each sentence in proportion.")
+@click.option("--tense", type=click.Choice(TENSES), help="Of what papers do and find.")
+@click.option("--language", default="", help="The language of the text; otherwise that of the settings.")
 @click.option("--taxonomy", "tree_name", help="Plan along this tree.")
+@click.option("--table", "table_name", help="Plan along this table, grouped by --by.")
+@click.option("--by", help="The column of the table whose values are the groups.")
+@click.option("--extend", is_flag=True, help="Add lines to the plan for papers that came after it was made; every line in it stays.")
+@click.option("--coverage", "only_coverage", is_flag=True, help="Only print the coverage sheet, in full; with --taxonomy, its nodes too.")
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
 @click.option("--style-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Write as this .tex, .md or .txt of yours does: lengths, tense, voice, spelling. Its words go nowhere.")
 @click.option("--revise", "wish", metavar="TEXT", help="Change the written draft as you say; sentences that this is not about stay as they are.")
@@ -65,7 +80,14 @@ def draft(
     name: str,
     topic: str,
     paragraphs: int,
+    words: int | None,
+    tense: str | None,
+    language: str,
     tree_name: str | None,
+    table_name: str | None,
+    by: str | None,
+    extend: bool,
+    only_coverage: bool,
     plan_only: bool,
     style_from: Path | None,
     wish: str | None,
@@ -80,13 +102,14 @@ def draft(
 ) -> None:
     """Drafts related work: a plan in drafts/NAME.plan.md, yours to edit, then the text, every sentence checked.
 
-    Where the plan is there, only paragraphs whose plan changed are written. --revise changes single sentences.
+    Where the plan is there it stays as it is, and only paragraphs whose plan changed are written. Sentences that a rule
+    objects to are asked for once more; with --verify, those too that a second reader objects to. --revise changes single
+    sentences of a draft that is written.
     """
     from assistant.tasks import draft as task
-    from assistant.tasks import taxonomy as trees
-    from assistant.tree import Tree
 
-    wanted, scope = asking(options), scope_of(context, options)
+    asked, scope = asking(options), scope_of(context, options)
+    wanted = Wanted(Guide(topic, tense or "", language, style_of_file(style_from).described() if style_from else ""), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
     path = plan_file(context.folder, name)
     if wish is not None or diff or undo:
         if (wish is not None) + diff + undo + show > 1:
@@ -94,42 +117,113 @@ def draft(
         from assistant.cli.revisions import AtDraft, Shown, revise, show_difference, undo_change
 
         at_draft = AtDraft(context, name, path, scope, Shown(as_json, formats, output))
-        revise(at_draft, wanted, wish) if wish is not None else show_difference(at_draft) if diff else undo_change(at_draft)
+        revise(at_draft, asked, wish) if wish is not None else show_difference(at_draft) if diff else undo_change(at_draft)
         return
-    said = style_of_file(style_from).described() if style_from else ""
-    printing = show or (as_json and not run)
-    if printing:
+    if show or only_coverage or (as_json and not run):
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, planned(library, path), library.considered(scope)))
-        finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
+        papers = library.considered(scope)
+        document = with_sources(library, task.document(library, name, planned(library, path), papers))
+        if tree_name:
+            from assistant.tasks.coverage import with_sheet
+
+            document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
+        finish(context, document, _print_coverage if only_coverage else print_draft, as_json=as_json, formats=formats, output=output)
         return
-    with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
+    with desk(context, asked, keywords_only=True) as at, progress("writing paragraphs") as bar:
         papers = at.library.considered(scope)
-        if not path.exists():
-            characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (1 + paragraphs)
-            confirm_price(at.gateway, wanted, 1 + paragraphs, characters, LONG_REPLY + 400 * paragraphs)
-            tree_path = taxonomy_file(context.folder, tree_name) if tree_name else None
-            tree = trees.document(at.library, tree_name or "", Tree(*read_tree(tree_path)), papers) if tree_path else None
-            made = task.plan(at, name, topic or name, papers, paragraphs, tree)
-            write_kept(path, plan_markdown(name, made.paragraphs, made.left_out))
-            note(f"the plan is in {path}, yours to edit")
-        if said:
-            write_kept(path, with_style(path.read_text("utf-8"), said))
-            note(f"{path} says how to write now: {said}")
+        if not papers:
+            raise UsageError("no paper is in the scope: add some with `carrel add`, or ask for a wider scope")
+        _bring_plan(context, at, asked, name, path, wanted, papers)
         if plan_only:
             return
-        document = task.text(at, name, planned(at.library, path), papers, bar)
+        plan = planned(at.library, path)
+        waiting = task.calls_to_write(at.library, name, plan)
+        characters = sum(WORDING + sum(len(paper.abstract) for paper in papers if paper.key in one.keys) for one in plan.paragraphs)
+        confirm_price(at.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
+        document = task.text(at, name, plan, papers, bar, scope)
     finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
 
 
 def planned(library: Library, path: Path, text: str | None = None) -> "Plan":
-    """The plan in a file, with the present keys of its papers; raises SettingsError or UnknownPaper naming the line or key.
+    """The plan in a file, with the present keys of its papers; raises SettingsError naming the line.
 
     `text` is what the file is going to hold, where it does not yet.
     """
-    from assistant.tasks import draft as task
+    from assistant.tasks import planning
 
-    paragraphs, left_out = read_plan(path.read_text("utf-8") if text is None else text, str(path))
-    return task.resolved(library, task.Plan(paragraphs, tuple(left_out.items())))
+    paragraphs, left_out, guide = read_plan(path.read_text("utf-8") if text is None else text, str(path))
+    return planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name)
+
+
+def _bring_plan(context: Context, at: Desk, asked: Asking, name: str, path: Path, wanted: Wanted, papers: Sequence[Paper]) -> None:
+    """The plan's file: made where there is none, else kept with what the options change in it."""
+    from assistant.tasks import planning
+
+    if not path.exists():
+        groups = _groups(context, at.library, wanted, papers)
+        calls = planning.calls_to_plan(len(papers), len(groups))
+        characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (calls + wanted.paragraphs)
+        confirm_price(at.gateway, asked, calls + wanted.paragraphs, characters, LONG_REPLY * calls + EACH_PARAGRAPH * wanted.paragraphs)
+        made = planning.plan(at, name, wanted.guide, papers, wanted.paragraphs, groups, wanted.words)
+        write_kept(path, plan_markdown(name, made.paragraphs, made.left_out, made.guide))
+        note(f"the plan is in {path}, yours to edit")
+        return
+    text = path.read_text("utf-8")
+    changed = with_guide(text, wanted.guide)
+    changed = with_words(changed, wanted.words) if wanted.words else changed
+    if changed != text:
+        write_kept(path, changed)
+    plan = planned(at.library, path)
+    new = planning.new_papers(at.library, name, plan, papers)
+    if new and wanted.extend:
+        added = planning.extended(at, name, plan, new)
+        write_kept(path, with_added(changed, added.after, added.paragraphs, added.left_out))
+        lines = len(added.after) + sum(len(paragraph.sentences) for paragraph in added.paragraphs)
+        note(f"{lines} lines for {len(new) - len(added.left_out)} new papers are in {path}; {len(added.left_out)} were left out with a reason")
+    elif new:
+        note(f"{len(new)} papers of the scope came after the plan was made; --extend adds lines for them")
+
+
+def _groups(context: Context, library: Library, wanted: Wanted, papers: Sequence[Paper]) -> "list[Group]":
+    """What a tree or a table gives to plan along; nothing where neither is named."""
+    from assistant.tasks import planning
+
+    if wanted.tree:
+        return planning.tree_groups(_filed(context, library, wanted.tree, papers))
+    if not wanted.table:
+        return []
+    from assistant.tables import read_decisions
+    from assistant.tasks import table, views
+
+    columns = read_columns(table_file(context.folder, wanted.table))
+    whole = table.document(library, wanted.table, columns, papers, decisions=read_decisions(library.folder, wanted.table))
+    telling = next((column.name for column in columns if column.vocabulary), columns[0].name)
+    return planning.table_groups(views.grouped(whole, views.field_of(whole, wanted.by or telling)))
+
+
+def _filed(context: Context, library: Library, name: str, papers: Sequence[Paper]) -> Document:
+    """The tree of that name with its papers."""
+    from assistant.tasks import taxonomy
+    from assistant.tree import Tree
+
+    return taxonomy.document(library, name, Tree(*read_tree(taxonomy_file(context.folder, name))), papers)
+
+
+def print_draft(document: Document) -> None:
+    """A draft on the terminal: its text, what went another way than planned, its coverage."""
+    for section in document.sections:
+        click.secho(f"\n{section.heading}", bold=True)
+        click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
+    written = [line for line in document.plan if line.text]
+    other = [line for line in document.plan if line.notes]
+    click.echo(f"\n{len(written)} of {len(document.plan)} lines of the plan are written, {len(other)} another way than planned")
+    for line in other:
+        click.echo(f"  {line.heading}, line {line.line}: {'; '.join(line.notes)}")
+    _print_coverage(document, whole=False)
+
+
+def _print_coverage(document: Document, *, whole: bool = True) -> None:
+    for line in coverage.said(document, whole=whole):
+        click.echo(line)

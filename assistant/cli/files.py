@@ -1,7 +1,9 @@
 """Commands about files and money: export, cost, settings."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,32 +12,107 @@ import click
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table
 from assistant.document import Document
-from assistant.errors import UsageError
+from assistant.errors import AssistantError, UsageError
 from assistant.export import WRITERS, formats_of, written
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
 from assistant.settings import SETTINGS
 from assistant.tasks import ask
 from assistant.tasks.desk import with_sources
+from store.errors import StoreError
 from store.library import Library
 
 if TYPE_CHECKING:
     from assistant.gateway.ledger import Spent
 
 KINDS = ("ask", "summarize", "table", "taxonomy", "draft")
+METHODS = "methods"
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice([*KINDS, METHODS]), required=False)
 @click.argument("name", default="")
+@click.option("--methods", is_flag=True, help="How the review was made: the methods and the statement on the use of AI; the same as the KIND methods.")
+@click.option("--replay", type=click.Path(path_type=Path, file_okay=False, exists=True), help="With methods: recordings that replies were replayed from.")
 @click.option("--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="A format; otherwise all that fit.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for the files; otherwise exports/.")
 @click.pass_obj
-def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None) -> None:
-    """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none."""
+def export(
+    context: Context, /, kind: str | None, name: str, methods: bool, replay: Path | None, formats: tuple[str, ...], output: Path | None
+) -> None:
+    """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none.
+
+    `carrel export methods`, or `--methods`, writes how the review was made: for the methods section of a paper, and the
+    statement on the use of AI that journals ask for. Lines in brackets there are for you to confirm or complete.
+    """
+    if methods or kind == METHODS:
+        if name or kind not in {None, METHODS}:
+            raise click.UsageError("the methods are those of the whole library: give no other KIND and no NAME")
+        _export_methods(context, formats, output, replay)
+        return
+    if kind is None:
+        raise click.UsageError(f"what is to be written? One of {', '.join([*KINDS, METHODS])}")
     library = context.library(keywords_only=True)
     document = with_sources(library, stored_document(library, kind, name))
     for path in written(document, output or library.folder / "exports", formats or formats_of(kind)):
         click.echo(path)
+
+
+def _export_methods(context: Context, formats: tuple[str, ...], output: Path | None, recordings: Path | None) -> None:
+    from assistant.cli.library import ITEMS_FAILED
+    from assistant.cli.model import LEDGER
+    from assistant.export import methods as export_methods
+    from assistant.gateway.ledger import Ledger
+    from assistant.tasks.methods import gathered
+
+    library = context.library(keywords_only=True)
+    path = context.folder / LEDGER
+    ledger = Ledger(path) if path.exists() else None
+    documents, failed = _every_document(library)
+    facts = gathered(library, documents, ledger, recordings)
+    if ledger:
+        ledger.close()
+    for written_path in export_methods.written(facts, output or library.folder / "exports", formats or tuple(export_methods.WRITERS)):
+        click.echo(written_path)
+    for line in failed:
+        note(f"left out of the methods: {line}")
+    if failed:
+        raise click.exceptions.Exit(ITEMS_FAILED)
+
+
+def _every_document(library: Library) -> tuple[list[Document], list[str]]:
+    """All that was made of the library, and a line for each that cannot be read."""
+    documents: list[Document] = []
+    failed: list[str] = []
+    for name, read in _readers(library):
+        try:
+            documents += read()
+        except (AssistantError, StoreError) as error:
+            failed.append(f"{name}: {error}")
+    return documents, failed
+
+
+def _readers(library: Library) -> Iterator[tuple[str, Callable[[], Sequence[Document]]]]:
+    """Each thing that was made, by name, with what reads it."""
+    from assistant.tables import RESERVED
+    from assistant.tasks import chat, summarize
+
+    def of(kind: str, name: str) -> list[Document]:
+        return [with_sources(library, stored_document(library, kind, name))]
+
+    def conversation(name: str) -> list[Document]:
+        return [turn.document for turn in chat.conversation(library, name).turns]
+
+    if library.catalog.finding_names(summarize.TASK):
+        yield "summaries", partial(of, "summarize", "")
+    for kind, file, end in (("table", table_file, ".toml"), ("taxonomy", taxonomy_file, ".toml"), ("draft", plan_file, ".plan.md")):
+        for path in sorted(file(library.folder, "x").parent.glob(f"*{end}")):
+            name = path.name.removesuffix(end)
+            if not name.endswith(RESERVED):
+                yield f"{kind} {name}", partial(of, kind, name)
+    for question, _ in (item for name in library.catalog.finding_names(ask.TASK) for item in library.catalog.findings(ask.TASK, name)):
+        yield f"the answer to {question!r}", partial(of, "ask", question)
+    for name in library.catalog.finding_names(chat.TASK):
+        yield f"the conversation {name!r}", partial(conversation, name)
 
 
 def stored_document(library: Library, kind: str, name: str) -> Document:

@@ -66,8 +66,8 @@ def revise(at: AtDraft, wanted: Asking, wish: str) -> None:
             new = planned(library, at.path, made.text)
             if at.path.read_text("utf-8") != text:
                 raise EditedMeanwhile(f"{at.path} was edited while the draft was revised; nothing was written, run it again (the reply is not paid twice)")
-            revising.keep(library, at.name, new.paragraphs, made)  # before the plan: with one that has no text, a run would write anew
-            draft_diff.keep(library, at.name, new.paragraphs, made.difference)
+            revising.keep(library, at.name, new, made)  # before the plan: with one that has no text, a run would write anew
+            draft_diff.keep(library, at.name, new, made.difference)
             write_kept(at.path, made.text)
             plan = new
         document = open_desk.finished(task.document(library, at.name, plan, papers))
@@ -102,7 +102,7 @@ def show_difference(at: AtDraft) -> None:
 
     at.need()
     library = at.context.library(keywords_only=True)
-    kept = draft_diff.kept(library, at.name, planned(library, at.path).paragraphs)
+    kept = draft_diff.kept(library, at.name, planned(library, at.path))
     if kept is None:
         raise UsageError(f'the draft {at.name!r} was not revised yet; `carrel draft {at.name} --revise "what to change"` does')
     if not kept.is_present:

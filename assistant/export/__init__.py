@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assistant.document import Document
 from assistant.errors import UsageError
-from assistant.export import bibtex, checks, drawing, latex, markdown, page, sheets, workbook
+from assistant.export import bibtex, checks, coverage, drawing, latex, markdown, page, sheets, workbook
 from assistant.files import write_whole
 from assistant.shapes import document_json
 from store.keys import slug
@@ -25,7 +25,7 @@ WRITERS: dict[str, Writer] = {
 ONLY = {"svg": ("taxonomy",)}
 """The formats that not every document has."""
 BESIDE: dict[str, tuple[tuple[str, tuple[str, ...], Writer], ...]] = {
-    "csv": (("checks.csv", (), checks.write),),
+    "csv": (("checks.csv", (), checks.write), ("coverage.csv", ("draft",), coverage.write)),
     "tex": (("table.tex", ("taxonomy",), latex.plain_tree),),
 }
 """What is written beside a file of a format: how it ends, for which tasks alone, and who writes it."""

@@ -51,7 +51,7 @@ def plain_tree(document: Document) -> str:
 
 def sentence(statement: Statement) -> str:
     r"""A statement with \\cite before its full stop."""
-    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    keys = statement.keys
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
     return f"{prose(text)}{cited}{printed(end)}"

@@ -3,8 +3,20 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assistant.document import NOTE_WARNING, SECOND_READER, SUMMARY_FIELDS, Cell, Cite, Document, Report, Section, Statement, Summary
-from assistant.export import names
+from assistant.document import (
+    NOTE_WARNING,
+    SECOND_READER,
+    SUMMARY_FIELDS,
+    Cell,
+    Cite,
+    CoverageNote,
+    Document,
+    Report,
+    Section,
+    Statement,
+    Summary,
+)
+from assistant.export import coverage, names
 from assistant.export.escape import markdown, plain
 from assistant.tree import Tree
 
@@ -28,7 +40,7 @@ def write(document: Document) -> str:
 
 def sentence(statement: Statement) -> str:
     """A statement with its citations before its full stop."""
-    keys = list(dict.fromkeys(cite.key for cite in statement.cites))
+    keys = statement.keys
     text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
     cited = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
     return f"{markdown(text)}{cited}{end}"
@@ -56,7 +68,17 @@ def _draft(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     for section in document.sections:
         lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
-    return [*lines, "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+    return [*lines, *_against_plan(document), "## Sentences behind it", "", *_evidence(document), *_sources(document)]
+
+
+def _against_plan(document: Document) -> list[str]:
+    """Where the text went another way than its plan."""
+    other = [line for line in document.plan if line.notes]
+    if not document.plan:
+        return []
+    lines = ["## Plan and text", "", f"{len(document.plan) - len(other)} of {len(document.plan)} lines of the plan are written as planned.", ""]
+    lines += [f"- {markdown(line.heading)}, line {line.line} ({markdown(line.job)}): {markdown('; '.join(line.notes))}" for line in other]
+    return [*lines, ""] if other else lines
 
 
 def _checked(document: Document) -> list[str]:
@@ -92,6 +114,8 @@ def _evidence(document: Document) -> list[str]:
 
 
 def _quoted(cite: Cite) -> str:
+    if not cite.key:
+        return markdown(cite.quote)
     where = "title" if cite.text == "title" else f"{'' if cite.text == 'abstract' else cite.text + ' '}{','.join(map(str, cite.sentences))}"
     return f"@{cite.key}, {where}: “{markdown(cite.quote)}”"
 
@@ -208,11 +232,22 @@ def stopped_results(summary: Summary) -> str:
 
 
 def _coverage(document: Document) -> list[str]:
+    """The coverage sheet: what is left out by reason, what is noted, and in a draft where each paper is cited."""
     if not document.coverage:
         return []
-    used = sum(bool(one.used) for one in document.coverage)
-    lines = ["## Coverage", "", f"{used} of {len(document.coverage)} papers of the scope are used.", ""]
-    return [*lines, *(f"- @{one.key}: left out: {markdown(one.left_out)}" for one in document.coverage if not one.used), ""]
+    lines = ["## Coverage", "", coverage.tally(document), ""]
+    for group in coverage.left_out(document):
+        keys = ", ".join(f"@{key}" for key in group.keys)
+        lines.append(f"- {keys}: left out: {markdown(group.reason)}" if len(group.keys) == 1 else f"- left out, {len(group.keys)}: {markdown(group.reason)}: {keys}")
+    lines += [""] if lines[-1] else []
+    lines += [f"- {markdown(coverage.noted(note))}{_keys(note)}" for note in document.coverage_notes]
+    lines += [""] if lines[-1] else []
+    lines += [f"- @{one.key}: {markdown(coverage.places(one))}" for one in document.coverage if one.times]
+    return [*lines, ""] if lines[-1] else lines
+
+
+def _keys(note: CoverageNote) -> str:
+    return f" ({', '.join(f'@{key}' for key in note.keys)})" if note.kind in coverage.LISTED else ""
 
 
 def _report(document: Document) -> list[str]:

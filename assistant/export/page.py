@@ -4,10 +4,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document
-from assistant.export import names
+from assistant.export import coverage, names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
 from assistant.export.markdown import LEGEND, shown, stopped_results, summary
+from assistant.export.templates import environment
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
 
@@ -26,6 +27,7 @@ def write(document: Document) -> str:
         wide=document.task in {"table", "summarize"},
         branches=branches(document),
         found=found(document),
+        left_out=coverage.left_out(document),
         fields=SUMMARY_FIELDS,
         legend=LEGEND,
         note_warning=NOTE_WARNING,
@@ -37,13 +39,9 @@ def write(document: Document) -> str:
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader("assistant.export", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    made = environment(escapes=True)
     made.globals.update(
-        shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading,
+        shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading, coverage=coverage,
         byline=names.byline, listing=names.listing, link=names.link,
     )  # fmt: skip
     return made

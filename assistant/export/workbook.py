@@ -5,6 +5,7 @@ Whatever comes from a paper or a model is written as text: no formula, link or e
 
 import io
 import math
+import re
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Column, Document
+from assistant.export import coverage
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
 from assistant.export.markdown import shown, stopped_results, summary, told
@@ -27,7 +29,7 @@ NARROWEST, WIDEST = 8, 60
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the same document is the same bytes
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
-EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
+EVIDENCE, NODES, CHECKS, COVERAGE, NOTES = "Evidence", "Nodes", "Checks", "Coverage", "Coverage notes"
 WHERE = "the whole stands in the JSON export"
 
 
@@ -56,8 +58,21 @@ def write(document: Document) -> bytes:
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
-        _fill(book, COVERAGE, ("key", "used", "left out"), [(one.key, "; ".join(one.used), one.left_out) for one in document.coverage])
+        _fill(book, COVERAGE, *_coverage(document))
+    if document.coverage_notes:
+        lines = [(coverage.noted(one), one.kind, "; ".join(one.keys)) for one in document.coverage_notes]
+        _fill(book, NOTES, ("note", "kind", "keys"), lines)
     return _bytes(book)
+
+
+def _coverage(document: Document) -> tuple[Line, list[Line]]:
+    """The coverage sheet; a draft's has how many statements cite each paper."""
+    if document.task != "draft":
+        return ("key", "used", "left out"), [(one.key, coverage.places(one), one.left_out) for one in document.coverage]
+    lines: list[Line] = [
+        (one.key, plain(one.title), one.date, coverage.places(one), Entry(sum(one.times)), one.left_out) for one in document.coverage
+    ]
+    return ("key", "title", "date", "cited in", "statements", "left out"), lines
 
 
 def heading(column: Column) -> str:
@@ -197,6 +212,10 @@ def _width(texts: Sequence[str]) -> float:
     return min(max(NARROWEST, min(word, WIDEST) + 3, min(text, 20) + 3, math.sqrt(text) * 3), WIDEST)
 
 
+SAVED, PROPERTIES = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*(</dcterms:modified>)"), "docProps/core.xml"
+"""Where a workbook says when it was saved, which it says whatever its properties are."""
+
+
 def _bytes(book: "Workbook") -> bytes:
     """The file, without a time in it."""
     book.properties.creator, book.properties.created, book.properties.modified = "Carrel", EPOCH, EPOCH
@@ -204,6 +223,6 @@ def _bytes(book: "Workbook") -> bytes:
     book.save(first)
     with zipfile.ZipFile(first) as made, zipfile.ZipFile(second, "w", zipfile.ZIP_DEFLATED) as timeless:
         for name in made.namelist():
-            data = made.read(name)
+            data = SAVED.sub(rb"\g<1>" + EPOCH.strftime("%Y-%m-%dT%H:%M:%SZ").encode() + rb"\g<2>", made.read(name)) if name == PROPERTIES else made.read(name)
             timeless.writestr(zipfile.ZipInfo(name, ZIP_EPOCH), data, zipfile.ZIP_DEFLATED)
     return second.getvalue()

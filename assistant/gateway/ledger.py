@@ -176,6 +176,19 @@ class Ledger:
         with self._committed():
             return [Spent(*row) for row in self._connection.execute(_SUMMARY)]
 
+    def served(self) -> dict[str, tuple[str, ...]]:
+        """By the model as it was asked for, the names under which the providers replied."""
+        found: dict[str, tuple[str, ...]] = {}
+        with self._committed():
+            for model, replied in self._connection.execute("SELECT DISTINCT model, replied FROM call WHERE replied <> '' ORDER BY model, replied"):
+                found[model] = (*found.get(model, ()), replied)
+        return found
+
+    def answered(self) -> frozenset[str]:
+        """The numbers of the questions that got a reply."""
+        with self._committed():
+            return frozenset(row[0] for row in self._connection.execute("SELECT DISTINCT question FROM call WHERE reply IS NOT NULL"))
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:

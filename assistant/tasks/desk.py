@@ -124,8 +124,9 @@ def with_sources(library: Library, document: Document) -> Document:
 
     What was read is stored with the key of its day; an imported key may have replaced it since. Where a paper shows
     another text now, its anchors are carried over to the same sentences there, or the statement is marked. What a second
-    reader said of it before stands beside it.
+    reader said of it before stands beside it. A draft's coverage sheet is that of its statements as they stand.
     """
+    from assistant.tasks.coverage import with_sheet
     from assistant.tasks.verify import with_verdicts
 
     known = _named(library, document.mentioned())
@@ -134,7 +135,8 @@ def with_sources(library: Library, document: Document) -> Document:
     present = renamed.anchored(lambda cite: carried(library, cite))
     known = {paper.key: paper for paper in known.values()} | _named(library, present.mentioned() - set(names.values()))
     judged = with_verdicts(library, replace(present, sources={key: source_of(known[key]) for key in sorted(present.mentioned())}))
-    return replace(judged, report=replace(judged.report, marked=(*judged.report.marked, *suspicious(library, judged, known))))
+    whole = replace(judged, report=replace(judged.report, marked=(*judged.report.marked, *suspicious(library, judged, known))))
+    return with_sheet(whole, _named(library, (one.key for one in whole.coverage))) if whole.task == "draft" else whole
 
 
 def _named(library: Library, keys: Iterable[str]) -> dict[str, Paper]:

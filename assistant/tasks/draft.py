@@ -1,222 +1,300 @@
-"""Related work in two steps: a plan, which is a file to edit, then the text, paragraph by paragraph, from the plan."""
+"""A draft's text: written paragraph by paragraph from the plan, checked, mended once where somebody objects, held against the plan."""
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel, Field
-
-from assistant import stored
-from assistant.document import Coverage, Document, Problem, Section
-from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, ReplyUnusable
-from assistant.evidence import Evidence, Label, gathered, label_list
-from assistant.gateway import Request
-from assistant.grounding import report_of
-from assistant.plan import JOBS, PlannedParagraph, PlannedSentence, Reference
-from assistant.tasks.desk import Desk, label_for
-from assistant.writing import Written, write_all
-from store.errors import UnknownPaper
+from assistant import gaps, stored
+from assistant.document import SCOPE, Coverage, Document, PlanLine, Problem, Section, Statement
+from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
+from assistant.evidence import Evidence, Label, gathered
+from assistant.gateway import Message, Request
+from assistant.grounding import RULES, report_of
+from assistant.plan import OWN_KEY, TOGETHER, Guide, PlannedParagraph, PlannedSentence
+from assistant.tasks import verify
+from assistant.tasks.desk import Desk, label_for, with_sources
+from assistant.tasks.planning import TASK, Plan, looked_through
+from assistant.wording import block
+from assistant.writing import Written, asked_again, taken, write_all
 from store.keys import slug
+from store.language import language_of
 from store.library import Library
 from store.paper import Paper
+from store.scope import Scope
 
-TASK: Final = "draft"
-
-
-class SentenceReply(BaseModel):
-    """A planned sentence as a model gives it."""
-
-    job: str
-    words: int = 25
-    says: str
-    rests_on: list[str] = Field(default_factory=list)
-
-
-class ParagraphReply(BaseModel):
-    """A planned paragraph."""
-
-    heading: str
-    sentences: list[SentenceReply]
+ROUNDS = 2
+"""How often sentences that are objected to are asked for again, at most."""
+FOUND = 3
+"""Papers that are looked for where a planned sentence names none."""
+FAR_FROM = 0.4
+"""A sentence that is longer or shorter than planned by more than this share is noted."""
+MENDED: Final = RULES | {verify.RULE}
+SEARCHED = "None of the titles and abstracts of the {count} papers holds any of these words: {words}."
 
 
-class LeftOut(BaseModel):
-    """A paper that the plan does without."""
+class Job(NamedTuple):
+    """The `at`-th paragraph, from 1: its prompt, what that shows, and its plan."""
 
-    paper: int
-    reason: str
-
-
-class PlanReply(BaseModel):
-    """A plan."""
-
-    paragraphs: list[ParagraphReply]
-    left_out: list[LeftOut] = Field(default_factory=list)
+    at: int
+    request: Request
+    evidence: Evidence
+    paragraph: PlannedParagraph
 
 
-class Plan(NamedTuple):
-    """Paragraphs, and (key, reason) of the papers left out."""
+class Weak(NamedTuple):
+    """A paragraph with statements that somebody objects to, what was blocked in it, and how often it was mended."""
 
-    paragraphs: tuple[PlannedParagraph, ...]
-    left_out: tuple[tuple[str, str], ...]
-
-
-class Outline(NamedTuple):
-    """A group of papers that a taxonomy suggests for a paragraph: its label, definition and the numbers of its papers."""
-
-    label: str
-    definition: str
-    papers: tuple[int, ...]
+    job: Job
+    statements: tuple[Statement, ...]
+    blocked: tuple[Problem, ...]
+    rounds: int
 
 
-def plan(desk: Desk, name: str, topic: str, papers: Sequence[Paper], paragraphs: int, tree: Document | None = None) -> Plan:
-    """A plan proposed from the papers, along a taxonomy where one is given; raises ReplyUnusable when none can be used."""
-    evidence = gathered(desk.library, papers)
-    request = desk.request(
-        "draft/plan",
-        label_for(TASK, "plan", slug(name)),
-        PlanReply,
-        papers=evidence.papers,
-        topic=topic,
-        paragraphs=paragraphs,
-        jobs=JOBS,
-        outline=_outline(tree, evidence) if tree else [],
-    )
-    parsed = desk.structured(request, PlanReply, lambda reply: _plan_faults(reply, evidence))
-    if not parsed.value.paragraphs:
-        raise ReplyUnusable(f"{name}: the proposed plan has no paragraph; run it with --again")
-    return _planned(parsed.value, evidence)
+def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Callable[[int, int], None], scope: Scope | None = None) -> Document:
+    """The draft, after writing the paragraphs whose plan changed since, and mending what the rules or a second reader object to.
 
-
-def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
-    """The draft, after writing the paragraphs whose plan changed since they were last written."""
+    A paragraph whose plan names what the library does not have, or a gap that does not hold, is not written; the others are.
+    """
     have = desk.library.catalog.findings(TASK, slug(name))
-    waiting = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if (item_of(one), 0) not in have]
-    jobs = [_asked(desk, name, at, paragraph) for at, paragraph in waiting]
-    by_label = {request.label: paragraph for (request, _), (_, paragraph) in zip(jobs, waiting, strict=True)}
+    held = _held(desk.library, plan, papers)
+    sound = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if not one.faults and not any(_gap_faults(one, held))]
+    jobs = [_asked(desk, name, at, paragraph, plan.guide, papers, scope) for at, paragraph in sound]
+    waiting = [job for job in jobs if (item_of(job.paragraph, plan.guide), 0) not in have]
+    by_label = {job.request.label: job for job in waiting}
     failed: list[str] = []
     last: GatewayError | None = None
-    for done, (request, outcome) in enumerate(write_all(desk.gateway, jobs, desk.own), 1):
+    for done, (request, outcome) in enumerate(write_all(desk.gateway, [(job.request, job.evidence) for job in waiting], desk.own), 1):
+        paragraph = by_label[request.label].paragraph
         if isinstance(outcome, GatewayError):
-            failed.append(f"{by_label[request.label].heading}: {outcome}")
+            failed.append(f"{paragraph.heading}: {outcome}")
             last = outcome
         else:
-            keep_paragraph(desk.library, name, by_label[request.label], outcome)
-        on_done(done, len(jobs))
+            keep_paragraph(desk.library, name, paragraph, plan.guide, outcome)
+        on_done(done, len(waiting))
     if isinstance(last, BudgetReached | KeyOrQuota):
         raise last
+    failed += _mended(desk, name, plan, papers, jobs)
     return desk.finished(document(desk.library, name, plan, papers, failed))
 
 
 def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], failed: Sequence[str] = ()) -> Document:
-    """The draft as it is stored; calls no model."""
+    """The draft as it is stored, held against its plan; calls no model."""
     have = library.catalog.findings(TASK, slug(name))
+    held = _held(library, plan, papers)
     sections: list[Section] = []
     blocked: list[Problem] = []
+    lines: list[PlanLine] = []
     for paragraph in plan.paragraphs:
-        data = have.get((item_of(paragraph), 0))
+        data = have.get((item_of(paragraph, plan.guide), 0))
         standing, stopped = stored.paragraph(json.loads(data)) if data else ((), ())
+        standing = tuple(_with_gap(statement, paragraph, held) for statement in standing)
         sections.append(Section(paragraph.heading, standing))
         blocked += stopped
+        lines += _against_plan(paragraph, standing, stopped)
     statements = tuple(statement for section in sections for statement in section.statements)
-    report = report_of(statements, blocked, failed)
-    return Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), report=report)
+    faults = [fault for paragraph in plan.paragraphs for fault in (*paragraph.faults, *_gap_faults(paragraph, held))]
+    report = report_of(statements, blocked, [*faults, *failed])
+    return Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), plan=tuple(lines), report=report)
 
 
-def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph) -> tuple[Request, Evidence]:
-    """The prompt for the `at`-th paragraph, which shows the papers that its plan names and no others."""
-    evidence = gathered(desk.library, [desk.library.paper(key) for key in paragraph.keys])
+def calls_to_write(library: Library, name: str, plan: Plan) -> int:
+    """How many paragraphs wait to be written."""
+    have = library.catalog.findings(TASK, slug(name))
+    return sum((item_of(paragraph, plan.guide), 0) not in have for paragraph in plan.paragraphs if not paragraph.faults)
+
+
+def item_of(paragraph: PlannedParagraph, guide: Guide) -> str:
+    """A paragraph with its plan and with how it is to be written; an edited plan is another item, so only that paragraph is written anew."""
+    how = (guide.tense, guide.language, guide.style, guide.citations)
+    return hashlib.sha256(repr((paragraph, how) if any(how) else paragraph).encode()).hexdigest()[:16]
+
+
+def keep_paragraph(library: Library, name: str, paragraph: PlannedParagraph, guide: Guide, written: Written, rounds: int = 0) -> None:
+    """Keeps what was written for a paragraph of the plan; `rounds` is how often it was mended."""
+    data = json.dumps(stored.paragraph_fields(written.statements, written.blocked, rounds), ensure_ascii=False)
+    with library.catalog.writing():
+        library.catalog.keep_finding(TASK, slug(name), item_of(paragraph, guide), 0, data)
+
+
+def shown_to(library: Library, paragraph: PlannedParagraph, papers: Sequence[Paper], scope: Scope | None = None) -> Evidence:
+    """What the prompt of a paragraph shows: the papers that its plan names, those found for lines that name none, and what all papers lack."""
+    some = {paper.number: paper for key in paragraph.keys for paper in [library.paper(key)]}
+    for sentence in paragraph.sentences:
+        if not sentence.rests_on and not sentence.absent:
+            hits = library.search(sentence.says, count=FOUND, scope=scope, by_keywords=True)
+            some |= {paper.number: paper for paper in library.catalog.papers([hit.paper for hit in hits])}
+    searched = tuple(_searched(sentence, len(papers)) for sentence in paragraph.sentences if sentence.absent)
+    return replace(gathered(library, list(some.values())), searched=searched)
+
+
+# -- writing
+
+
+def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph, guide: Guide, papers: Sequence[Paper], scope: Scope | None) -> Job:
+    """The prompt for the `at`-th paragraph, which shows the papers of its plan and no others."""
+    evidence = shown_to(desk.library, paragraph, papers, scope)
     request = desk.request(
         "draft/paragraph",
         label_for(TASK, "paragraph", f"{slug(name)}-{at:02}"),
         papers=evidence.papers,
+        searched=evidence.found,
+        looked_at=len(papers),
         heading=paragraph.heading,
-        lines=[(sentence, _labels(sentence, evidence)) for sentence in paragraph.sentences],
+        guide=guide,
+        lines=[(sentence, _labels(sentence, paragraph, evidence)) for sentence in paragraph.sentences],
     )
-    return request, evidence
+    return Job(at, request, evidence, paragraph)
 
 
-def keep_paragraph(library: Library, name: str, paragraph: PlannedParagraph, written: Written) -> None:
-    """Keeps the sentences of a paragraph as what its plan came to: a run with the same plan writes nothing anew."""
-    data = json.dumps(stored.paragraph_fields(written.statements, written.blocked), ensure_ascii=False)
-    with library.catalog.writing():
-        library.catalog.keep_finding(TASK, slug(name), item_of(paragraph), 0, data)
-
-
-def _labels(sentence: PlannedSentence, evidence: Evidence) -> str:
+def _labels(sentence: PlannedSentence, paragraph: PlannedParagraph, evidence: Evidence) -> str:
     """A planned sentence's references as the labels of this prompt; an aliased key finds its paper."""
     numbers = {alias: shown.number for shown in evidence.papers for alias in (shown.paper.key, *shown.paper.aliases)}
-    return " ".join(
-        str(Label(numbers[one.key], number))
-        for one in sentence.rests_on
-        for number in one.sentences or (0,)
-    )
+    found = [str(Label(numbers[one.key], number)) for one in sentence.rests_on if one.key in numbers for number in one.sentences or (0,)]
+    if sentence.absent:
+        place = [one for one in paragraph.sentences if one.absent].index(sentence)
+        found.append(evidence.found[place].label)
+    return " ".join(found)
 
 
-def item_of(paragraph: PlannedParagraph) -> str:
-    """A paragraph with its plan; an edited plan is another item, so only that paragraph is written anew."""
-    return hashlib.sha256(repr(paragraph).encode()).hexdigest()[:16]
+def _mended(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], jobs: Sequence[Job]) -> list[str]:
+    """Asks once more for sentences that the rules object to, or twice for what a second reader objects to; what failed.
+
+    A paragraph is asked for so often and no oftener, however often the command is run.
+    """
+    failed: list[str] = []
+    most = ROUNDS if desk.second_reader else 1
+    for _ in range(most):
+        judged = with_sources(desk.library, document(desk.library, name, plan, papers))
+        if desk.second_reader:
+            judged = verify.verified(desk, judged)
+        stored_now = desk.library.catalog.findings(TASK, slug(name))
+        weak = []
+        for job in jobs:
+            statements = judged.sections[job.at - 1].statements
+            data = stored_now.get((item_of(job.paragraph, plan.guide), 0))
+            kept = json.loads(data) if data else {}
+            if data and _objections(statements) and kept.get("rounds", 0) < most:
+                weak.append(Weak(job, statements, tuple(Problem(**one) for one in kept["blocked"]), kept.get("rounds", 0)))
+        if not weak:
+            break
+        failed += _asked_again(desk, name, plan.guide, weak)
+    return failed
 
 
-def _outline(tree: Document, evidence: Evidence) -> list[Outline]:
-    numbers = {shown.paper.key: shown.number for shown in evidence.papers}
-    labels = {node.id: node.label for node in tree.nodes}
-    groups = []
-    for node in tree.nodes:
-        keys = [one.key for one in tree.assignments if one.node == node.id and one.rank == 1 and one.key in numbers]
-        if keys:
-            label = f"{labels[node.parent]} / {node.label}" if node.parent else node.label
-            groups.append(Outline(label, node.definition, tuple(numbers[key] for key in keys)))
-    return groups
+def _asked_again(desk: Desk, name: str, guide: Guide, weak: Sequence[Weak]) -> list[str]:
+    """Keeps each paragraph with what was mended in it; what got no usable reply."""
+    failed: list[str] = []
+    last: GatewayError | None = None
+    by_label: dict[str, Weak] = {}
+    requests = []
+    for one in weak:
+        objections = _objections(one.statements)
+        message = Message("user", block("draft/mend", "user", desk.own, problems=[objections[at] for at in sorted(objections)]))
+        request = asked_again(one.job.request, one.job.evidence, one.statements, objections, message)
+        by_label[request.label] = one
+        requests.append(request)
+    for request, outcome in desk.gateway.complete_all(requests):
+        one = by_label[request.label]
+        if isinstance(outcome, GatewayError):
+            failed.append(f"{one.job.paragraph.heading}: not mended: {outcome}")
+            last = outcome
+            continue
+        standing, dropped = taken(outcome.text, desk.gateway.exchange(request), one.job.evidence, one.statements, _objections(one.statements))
+        written = Written(tuple(map(_unjudged, standing)), (*one.blocked, *dropped))
+        keep_paragraph(desk.library, name, one.job.paragraph, guide, written, one.rounds + 1)
+    if isinstance(last, BudgetReached | KeyOrQuota):
+        raise last
+    return failed
 
 
-def _plan_faults(reply: PlanReply, evidence: Evidence) -> list[str]:
-    """What must be mended in a plan: labels that were not shown, claims that rest on nothing, papers not accounted for."""
-    said = []
-    used = {one.paper for one in reply.left_out}
-    for paragraph in reply.paragraphs:
-        for sentence in paragraph.sentences:
-            found = label_list(sentence.rests_on)
-            used |= {label.paper for label in found}
-            said += [f"{label} was not shown" for label in found if evidence.cite(label) is None]
-            if sentence.job not in JOBS:
-                said.append(f"{sentence.job!r} is none of the jobs {', '.join(JOBS)}")
-            if not found:
-                said.append(f"{sentence.says!r} rests on no sentence")
-    return said + [f"paper {shown.number} is neither used nor left out with a reason" for shown in evidence.papers if shown.number not in used]
+def _unjudged(statement: Statement) -> Statement:
+    """A statement without the second reader's word, which is kept apart."""
+    return replace(statement, verdict="", problems=tuple(one for one in statement.problems if one.rule != verify.RULE))
 
 
-def _planned(reply: PlanReply, evidence: Evidence) -> Plan:
-    """The plan with keys for labels; labels that were not shown are dropped, and a sentence that then rests on nothing too."""
-    keys = {shown.number: shown.paper.key for shown in evidence.papers}
-    paragraphs = []
-    for paragraph in reply.paragraphs:
-        sentences = []
-        for sentence in paragraph.sentences:
-            found = [label for label in label_list(sentence.rests_on) if evidence.cite(label)]
-            if found:
-                sentences.append(PlannedSentence(sentence.job, sentence.words, " ".join(sentence.says.split()), _references(found, keys)))
-        if sentences:
-            paragraphs.append(PlannedParagraph(" ".join(paragraph.heading.split()), tuple(sentences)))
-    used = {key for paragraph in paragraphs for key in paragraph.keys}
-    reasons = {keys[one.paper]: one.reason for one in reply.left_out if one.paper in keys}
-    left_out = tuple((key, reasons.get(key, "the plan does not mention it")) for key in sorted(set(keys.values()) - used))
-    return Plan(tuple(paragraphs), left_out)
+def _objections(statements: Sequence[Statement]) -> dict[int, Problem]:
+    """For each statement that another wording could mend what is said against it, by its place."""
+    found = {}
+    for at, statement in enumerate(statements):
+        said = [problem for problem in statement.problems if problem.rule in MENDED]
+        if said:
+            found[at] = Problem(statement.text, said[0].rule, "; ".join(dict.fromkeys(problem.reason for problem in said)))
+    return found
 
 
-def _references(found: Sequence[Label], keys: dict[int, str]) -> tuple[Reference, ...]:
-    grouped: dict[str, list[int]] = {}
-    for label in found:
-        grouped.setdefault(keys[label.paper], []).append(label.sentence)
-    return tuple(Reference(key, tuple(sorted(set(numbers)))) for key, numbers in grouped.items())
+# -- gaps
+
+
+def _searched(sentence: PlannedSentence, count: int) -> str:
+    return SEARCHED.format(count=count, words=", ".join(f"“{word}”" for word in sentence.absent))
+
+
+def _held(library: Library, plan: Plan, papers: Sequence[Paper]) -> Mapping[str, gaps.Held]:
+    """Of the words that gaps of the plan rest on, those that a paper of the scope holds."""
+    words = list(dict.fromkeys(word for paragraph in plan.paragraphs for sentence in paragraph.sentences for word in sentence.absent))
+    return {one.word: one for one in gaps.held(words, looked_through(library, papers))} if words else {}
+
+
+def _gap_faults(paragraph: PlannedParagraph, held: Mapping[str, gaps.Held]) -> Iterator[str]:
+    for sentence in paragraph.sentences:
+        for word in sentence.absent:
+            if one := held.get(word):
+                yield f"line {sentence.row} of the plan: the gap does not hold, “{word}” stands in {one.key}: “{one.sentence}”"
+
+
+def _with_gap(statement: Statement, paragraph: PlannedParagraph, held: Mapping[str, gaps.Held]) -> Statement:
+    """A statement on what no paper has, marked where one has it by now."""
+    planned = paragraph.sentences[statement.line - 1] if 0 < statement.line <= len(paragraph.sentences) else None
+    if not planned or not any(cite.text == SCOPE for cite in statement.cites):
+        return statement
+    new = [Problem(statement.text, "R12", f"“{word}” stands in {held[word].key}: “{held[word].sentence}”", held[word].key) for word in planned.absent if word in held]
+    return replace(statement, problems=(*statement.problems, *new)) if new else statement
+
+
+# -- what the plan asked and the text did
+
+
+def _against_plan(paragraph: PlannedParagraph, standing: Sequence[Statement], stopped: Sequence[Problem]) -> list[PlanLine]:
+    """Each line of a paragraph's plan with the sentence written for it, and where the two differ."""
+    lines = []
+    for number, planned in enumerate(paragraph.sentences, 1):
+        asked = tuple(dict.fromkeys(one.key for one in planned.rests_on))
+        mine = [statement for statement in standing if statement.line == number]
+        notes = _notes(planned, asked, mine) if mine else (("not written",) if standing or stopped else ("not written yet",))
+        lines.append(PlanLine(paragraph.heading, number, planned.job, planned.says, planned.words, asked, " ".join(one.text for one in mine), tuple(notes)))
+    extra = [statement for statement in standing if not 0 < statement.line <= len(paragraph.sentences)]
+    return lines + [PlanLine(paragraph.heading, 0, "", "", 0, (), statement.text, ("not in the plan",)) for statement in extra]
+
+
+def _notes(planned: PlannedSentence, asked: Sequence[str], mine: Sequence[Statement]) -> Iterator[str]:
+    cited = dict.fromkeys(cite.key or OWN_KEY for statement in mine for cite in statement.cites if cite.text != SCOPE)
+    missing = [key for key in asked if key not in cited]
+    if missing:
+        yield f"does not cite {', '.join(f'@{key}' for key in missing)}"
+    if more := [key for key in cited if key not in asked] if asked else []:
+        yield f"cites {', '.join(f'@{key}' for key in more)} besides"
+    if planned.job in TOGETHER and len(cited) < 2:
+        yield f"{planned.job} nothing: it cites {len(cited) or 'no'} paper{'s' if not cited else ''}"
+    if planned.absent and not any(cite.text == SCOPE for statement in mine for cite in statement.cites):
+        yield "does not rest on what code looked for"
+    words = sum(map(_length, mine))
+    if abs(words - planned.words) > FAR_FROM * planned.words:
+        yield f"{words} words for {planned.words}"
+
+
+def _length(statement: Statement) -> int:
+    """The words of a statement; of Chinese and Japanese two characters are one."""
+    return math.ceil(len(statement.text) / 2) if language_of(statement.text) in {"zh", "ja"} else len(statement.text.split())
 
 
 def _coverage(sections: Sequence[Section], plan: Plan, papers: Sequence[Paper]) -> tuple[Coverage, ...]:
     """Each paper of the scope: cited in which paragraphs, or why not."""
     used: dict[str, list[str]] = {}
     for section in sections:
-        for key in {cite.key for statement in section.statements for cite in statement.cites}:
+        for key in {key for statement in section.statements for key in statement.keys}:
             used.setdefault(key, []).append(section.heading)
     planned = {key for paragraph in plan.paragraphs for key in paragraph.keys}
     reasons = dict(plan.left_out)
@@ -228,26 +306,3 @@ def _coverage(sections: Sequence[Section], plan: Plan, papers: Sequence[Paper]) 
         return "planned, but no sentence that cites it stands" if key in planned else reasons.get(key, "not in the plan")
 
     return tuple(Coverage(key, tuple(used.get(key, ())), why(key)) for key in keys)
-
-
-def resolved(library: Library, plan: Plan) -> Plan:
-    """The plan with the present keys of its papers; raises UnknownPaper naming the line's key."""
-
-    def key(written: str) -> str:
-        try:
-            return library.paper(written).key
-        except UnknownPaper as error:
-            raise UnknownPaper(f"the plan rests on @{written}: {error}") from error
-
-    paragraphs = tuple(
-        replace(
-            paragraph,
-            sentences=tuple(
-                replace(sentence, rests_on=tuple(Reference(key(one.key), one.sentences) for one in sentence.rests_on))
-                for sentence in paragraph.sentences
-            ),
-        )
-        for paragraph in plan.paragraphs
-    )
-    return Plan(paragraphs, plan.left_out)
-

@@ -4,13 +4,12 @@ import difflib
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from assistant.plan import PlannedParagraph
 from assistant.shapes import Json
 from assistant.tasks.draft import item_of
+from assistant.tasks.planning import Plan
 from store.keys import slug
 from store.library import Library
 
@@ -63,18 +62,18 @@ class Kept(NamedTuple):
     is_present: bool
 
 
-def keep(library: Library, name: str, paragraphs: Sequence[PlannedParagraph], difference: Difference) -> None:
+def keep(library: Library, name: str, plan: Plan, difference: Difference) -> None:
     """Keeps what a revision changed, as that of the plan it led to, and as the last one."""
     data = json.dumps(difference_json(name, difference), ensure_ascii=False)
     with library.catalog.writing():
-        for item in (_item(paragraphs), LAST):
+        for item in (_item(plan), LAST):
             library.catalog.keep_finding(TASK, slug(name), item, 0, data)
 
 
-def kept(library: Library, name: str, paragraphs: Sequence[PlannedParagraph]) -> Kept | None:
+def kept(library: Library, name: str, plan: Plan) -> Kept | None:
     """What the revision changed that led to this plan, else what the last one did; None where there was none."""
     have = library.catalog.findings(TASK, slug(name))
-    data = have.get((_item(paragraphs), 0))
+    data = have.get((_item(plan), 0))
     last = data or have.get((LAST, 0))
     if last is None:
         return None
@@ -119,6 +118,6 @@ def pieces(was: str, now: str) -> list[Piece]:
     return found
 
 
-def _item(paragraphs: Sequence[PlannedParagraph]) -> str:
+def _item(plan: Plan) -> str:
     """Names a plan by its paragraphs; a person's notes beside them do not count."""
-    return hashlib.sha256(" ".join(map(item_of, paragraphs)).encode()).hexdigest()[:16]
+    return hashlib.sha256(" ".join(item_of(one, plan.guide) for one in plan.paragraphs).encode()).hexdigest()[:16]

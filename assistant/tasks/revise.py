@@ -16,11 +16,12 @@ from assistant import stored
 from assistant.document import Cite, Problem, Statement
 from assistant.errors import ReplyUnusable, UsageError
 from assistant.evidence import Evidence, Label, carried, gathered
-from assistant.grounding import checked
+from assistant.grounding import RULES, checked
 from assistant.plan import JOBS, LEFT_OUT, PlannedParagraph, PlannedSentence, Reference, left_out_line, plan_line
 from assistant.tasks.desk import Desk, label_for
-from assistant.tasks.draft import TASK, Plan, item_of, keep_paragraph
+from assistant.tasks.draft import ROUNDS, item_of, keep_paragraph
 from assistant.tasks.draft_diff import Change, Difference
+from assistant.tasks.planning import TASK, Plan
 from assistant.visible import visible
 from assistant.writing import Written, sentences_in
 from store.keys import slug
@@ -31,8 +32,6 @@ from store.paper import Paper
 AT_ONCE: Final = 60
 """Papers whose whole abstracts are shown; of more, those that the draft cites and those nearest to the wish."""
 MOST_TITLES: Final = 300
-MENDABLE: Final = frozenset({"R4", "R6", "R11", "R12"})
-"""Rules whose marks another wording or another label can take away: such a sentence is asked for again once, and taken with what marks it then."""
 NAME = re.compile(r"\W*[Ss]?(\d{1,3})\.(\d{1,3})\W*")
 MANNER = re.compile(r"(?:Topic|Tense|Language|Style|Citations):\s*\S.*", re.IGNORECASE)
 
@@ -192,11 +191,11 @@ def revised(desk: Desk, name: str, wish: str, plan: Plan, text: str, papers: Seq
     return _revision(name, wish, parsed.value, draft, evidence, exchange, plan, text)
 
 
-def keep(library: Library, name: str, paragraphs: Sequence[PlannedParagraph], revision: Revision) -> None:
-    """Keeps the sentences of a revision under the paragraphs as its plan's file gives them, so that a run writes nothing anew."""
-    for planned, one in zip(paragraphs, revision.paragraphs, strict=True):
+def keep(library: Library, name: str, plan: Plan, revision: Revision) -> None:
+    """Keeps the sentences of a revision under its plan as its file gives it, so that a run neither writes nor mends them."""
+    for planned, one in zip(plan.paragraphs, revision.paragraphs, strict=True):
         if one.is_changed:
-            keep_paragraph(library, name, planned, Written(one.statements, one.blocked))
+            keep_paragraph(library, name, planned, plan.guide, Written(one.statements, one.blocked), ROUNDS)
 
 
 # -- the draft as it is shown
@@ -207,7 +206,7 @@ def _stored(library: Library, name: str, plan: Plan) -> list[tuple[tuple[Stateme
     have = library.catalog.findings(TASK, slug(name))
     found = []
     for paragraph in plan.paragraphs:
-        data = have.get((item_of(paragraph), 0))
+        data = have.get((item_of(paragraph, plan.guide), 0))
         if data is None:
             raise UsageError(f"the paragraph {paragraph.heading!r} is not written yet, or its plan changed since; `carrel draft {name}` writes it, then revise")
         found.append(stored.paragraph(json.loads(data)))
@@ -294,7 +293,7 @@ def _faults(reply: RevisionReply, draft: Sequence[OldParagraph], evidence: Evide
         if count != 1:
             said.append(f"{one.name} is neither kept, nor replaced, nor dropped with a reason" if not count else f"{one.name} stands in {count} places; it has one")
     said += [f"{new.statement.text!r} cannot be used: {problem.reason}" for new in read.new for problem in new.blocked]
-    return said + [f"{new.statement.text!r} is doubted: {one.reason}" for new in read.new for one in new.statement.problems if one.rule in MENDABLE]
+    return said + [f"{new.statement.text!r} is doubted: {one.reason}" for new in read.new for one in new.statement.problems if one.rule in RULES]  # taken with its marks after that
 
 
 def _read(reply: RevisionReply, draft: Sequence[OldParagraph], evidence: Evidence, exchange: str = "") -> Read:

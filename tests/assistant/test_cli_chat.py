@@ -131,7 +131,7 @@ def test_the_last_answer_goes_into_a_plan(say: Callable[..., str], folder: Path)
     say(QUESTION, "/plan work")
     plan.write_text(plan.read_text("utf-8") + "\n## Left out\n\n* @qian2025toolrl: off topic\n", "utf-8")
     say("/plan work")
-    paragraphs, left_out = read_plan(plan.read_text("utf-8"), "work")
+    paragraphs, left_out, _ = read_plan(plan.read_text("utf-8"), "work")
     assert [len(paragraph.sentences) for paragraph in paragraphs] == [2, 2]
     assert [sentence.job for sentence in paragraphs[0].sentences] == ["introduces", "compares"]
     assert left_out == {"qian2025toolrl": "off topic"}

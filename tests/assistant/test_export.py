@@ -19,6 +19,7 @@ from assistant.document import (
     Cite,
     Column,
     Coverage,
+    CoverageNote,
     Document,
     Node,
     Problem,
@@ -65,7 +66,10 @@ def documents(text: str) -> list[Document]:
     coverage = (Coverage("a2026x", ("One",)), Coverage("b", (), text))
     return [
         Document("ask", text, sections=(Section("", (statement,)),), outcome="answered", sources=sources),
-        Document("draft", text, sections=(Section(text, (statement,)),), coverage=coverage, sources=sources, report=Report(1, 1)),
+        Document(
+            "draft", text, sections=(Section(text, (statement,)),), coverage=(Coverage("a2026x", (text,), times=(2,), title=text), *coverage[1:]),
+            coverage_notes=(CoverageNote("depends on a group", text, text, ("a2026x",)),), sources=sources, report=Report(1, 1),
+        ),
         Document(
             "table", text, columns=(Column("c", text, text),), coverage=coverage, sources=sources,
             rows=(Row("a2026x", {"c": Cell(text, text, "stated", cites=(cite,))}), Row("b", {"c": Cell(None, "", "not stated")})),

@@ -103,7 +103,7 @@ def test_a_plan_with_a_fault_says_which_line(line: str, said: str) -> None:
 
 def test_a_plan_written_by_hand_may_be_short() -> None:
     """Words, references and sentence numbers may be left out; other lines are the person's notes."""
-    ((paragraph,), _) = read_plan("# Plan\n\nmy thoughts\n## One\n- [contrasts] x against y {@a2026x; @b 2, 3}\n- [positions] us\n", "d.md")
+    ((paragraph,), _, _) = read_plan("# Plan\n\nmy thoughts\n## One\n- [contrasts] x against y {@a2026x; @b 2, 3}\n- [positions] us\n", "d.md")
     assert [(one.job, one.words, [(ref.key, ref.sentences) for ref in one.rests_on]) for one in paragraph.sentences] == [
         ("contrasts", 25, [("a2026x", ()), ("b", (2, 3))]),
         ("positions", 25, []),

@@ -12,7 +12,7 @@ from assistant.gateway import Gateway, Request
 from assistant.grounding import SUSPICIOUS
 from assistant.plan import PlannedParagraph, PlannedSentence, Reference
 from assistant.settings import Settings
-from assistant.tasks import ask, draft, summarize, table, taxonomy
+from assistant.tasks import ask, draft, planning, summarize, table, taxonomy
 from assistant.tasks.desk import Desk
 from store.library import Library
 from tests.assistant.test_tasks import ByHand, nobody
@@ -88,7 +88,7 @@ def draft_run(desk: Desk) -> Document:
         PlannedParagraph(f"Part {at}", (PlannedSentence("claim", 20, "What they do.", tuple(Reference(key, (1,)) for key in group)),))
         for at, group in enumerate(groups)
     )
-    return draft.text(desk, "d", draft.Plan(paragraphs, ()), desk.library.papers(), nobody)
+    return draft.text(desk, "d", planning.Plan(paragraphs, ()), desk.library.papers(), nobody)
 
 
 def ran(folder: Path, run: Run, abstract: str = "") -> tuple[Document, list[Request]]:

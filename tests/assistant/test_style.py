@@ -107,11 +107,13 @@ def test_the_style_stands_in_the_plan_and_goes_into_prompts(
     """One line of the plan's head is set, all other lines stay, and no sentence of the file is in any request."""
     file = tmp_path / "earlier.tex"
     file.write_text(LATEX, "utf-8")
-    ran = carrel("draft", "work", "--style-from", file, "--plan-only", at=folder)
+    ran = carrel("draft", "work", "--style-from", file, at=folder)
     assert ran.code == 0, ran.err
     said = f"Style: {style_of(LATEX).described()}"
+    assert len(hand.asked) == 4  # another style is another text
     assert path.read_text("utf-8").splitlines() == [said if line.startswith("Style:") else line for line in PLAN.splitlines()]
     revise(whole())
     sent = " ".join(message.content for request in hand.asked for message in request.messages)
-    assert said in sent
+    assert f"- {said}" in sent
+    assert sent.count(f"Surface s{said[1:]}") == 2
     assert not any(words in sent for words in ("seagulls", "model of gliding", "centres of mass"))

@@ -9,9 +9,9 @@ import pytest
 from assistant.document import Column
 from assistant.errors import KeyOrQuota, ReplyUnusable
 from assistant.gateway import Gateway, Reply, Request, Usage
-from assistant.plan import plan_markdown, read_plan
+from assistant.plan import Guide, plan_markdown, read_plan
 from assistant.settings import Settings
-from assistant.tasks import ask, draft, table, taxonomy
+from assistant.tasks import ask, draft, planning, table, taxonomy
 from assistant.tasks.desk import Desk, with_sources
 from store.keys import slug
 from store.library import Library
@@ -257,9 +257,9 @@ PLAN = {
 
 def test_a_plan_goes_through_its_file_unchanged(at: Callable[[ByHand], Desk], library: Library) -> None:
     """What the model planned is what the person reads and what is written from."""
-    plan = draft.plan(at(ByHand(lambda _: json.dumps(PLAN))), "d", "topic", three(library), 2)
-    text = plan_markdown("d", plan.paragraphs, plan.left_out)
-    assert read_plan(text, "d.plan.md") == (plan.paragraphs, dict(plan.left_out))
+    plan = planning.plan(at(ByHand(lambda _: json.dumps(PLAN))), "d", Guide("topic"), three(library), 2)
+    text = plan_markdown("d", plan.paragraphs, plan.left_out, plan.guide)
+    assert read_plan(text, "d.plan.md") == (plan.paragraphs, dict(plan.left_out), Guide("topic"))
     assert plan.left_out == ((three(library)[2].key, "off topic"),)
 
 
@@ -267,15 +267,15 @@ def test_only_paragraphs_whose_plan_changed_are_written(at: Callable[[ByHand], D
     """A second run writes nothing; an edited line writes its paragraph alone; every paper is accounted for."""
     model = ByHand(lambda request: json.dumps(PLAN) if "/plan" in request.label else "It is written. [1.1]")
     desk = at(model)
-    plan = draft.plan(desk, "d", "topic", three(library), 2)
+    plan = planning.plan(desk, "d", Guide("topic"), three(library), 2)
     document = draft.text(desk, "d", plan, three(library), nobody)
     assert [len(section.statements) for section in document.sections] == [1, 1]
     asked = len(model.asked)
     draft.text(desk, "d", plan, three(library), nobody)
     assert len(model.asked) == asked
     edited = plan_markdown("d", plan.paragraphs, plan.left_out).replace("how two differs", "how two agrees")
-    paragraphs, left_out = read_plan(edited, "d")
-    draft.text(desk, "d", draft.Plan(paragraphs, tuple(left_out.items())), three(library), nobody)
+    paragraphs, left_out, guide = read_plan(edited, "d")
+    draft.text(desk, "d", planning.Plan(paragraphs, tuple(left_out.items()), guide), three(library), nobody)
     assert [request.label for request in model.asked[asked:]] == ["draft/paragraph--d-02"]
     assert {one.key: bool(one.used or one.left_out) for one in document.coverage} == dict.fromkeys([p.key for p in three(library)], True)
 
