@@ -27,6 +27,7 @@ from assistant.export import coverage
 from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, write_kept
 from assistant.plan import Guide, plan_markdown, read_plan, with_added, with_guide, with_words
+from assistant.style import style_of_file
 from assistant.tasks.desk import Desk, with_sources
 from store.library import Library
 from store.paper import Paper
@@ -63,6 +64,10 @@ class Wanted(NamedTuple):
 @click.option("--extend", is_flag=True, help="Add lines to the plan for papers that came after it was made; every line in it stays.")
 @click.option("--coverage", "only_coverage", is_flag=True, help="Only print the coverage sheet, in full; with --taxonomy, its nodes too.")
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
+@click.option("--style-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Write as this .tex, .md or .txt of yours does: lengths, tense, voice, spelling. Its words go nowhere.")
+@click.option("--revise", "wish", metavar="TEXT", help="Change the written draft as you say; sentences that this is not about stay as they are.")
+@click.option("--diff", is_flag=True, help="What the last revision changed, and why; with --to also as a file.")
+@click.option("--undo", is_flag=True, help="Go back to the plan, and so to the text, before the last change.")
 @show_options
 @scope_options
 @model_options
@@ -84,6 +89,10 @@ def draft(
     extend: bool,
     only_coverage: bool,
     plan_only: bool,
+    style_from: Path | None,
+    wish: str | None,
+    diff: bool,
+    undo: bool,
     show: bool,
     run: bool,
     as_json: bool,
@@ -94,13 +103,22 @@ def draft(
     """Drafts related work: a plan in drafts/NAME.plan.md, yours to edit, then the text, every sentence checked.
 
     Where the plan is there it stays as it is, and only paragraphs whose plan changed are written. Sentences that a rule
-    objects to are asked for once more; with --verify, those too that a second reader objects to.
+    objects to are asked for once more; with --verify, those too that a second reader objects to. --revise changes single
+    sentences of a draft that is written.
     """
     from assistant.tasks import draft as task
 
     asked, scope = asking(options), scope_of(context, options)
-    wanted = Wanted(Guide(topic, tense or "", language), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
+    wanted = Wanted(Guide(topic, tense or "", language, style_of_file(style_from).described() if style_from else ""), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
     path = plan_file(context.folder, name)
+    if wish is not None or diff or undo:
+        if (wish is not None) + diff + undo + show > 1:
+            raise UsageError("--revise, --diff, --undo and --show are commands of their own; give one at a time")
+        from assistant.cli.revisions import AtDraft, Shown, revise, show_difference, undo_change
+
+        at_draft = AtDraft(context, name, path, scope, Shown(as_json, formats, output))
+        revise(at_draft, asked, wish) if wish is not None else show_difference(at_draft) if diff else undo_change(at_draft)
+        return
     if show or only_coverage or (as_json and not run):
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
@@ -111,7 +129,7 @@ def draft(
             from assistant.tasks.coverage import with_sheet
 
             document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
-        finish(context, document, _print_coverage if only_coverage else _print_draft, as_json=as_json, formats=formats, output=output)
+        finish(context, document, _print_coverage if only_coverage else print_draft, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, asked, keywords_only=True) as at, progress("writing paragraphs") as bar:
         papers = at.library.considered(scope)
@@ -125,14 +143,17 @@ def draft(
         characters = sum(WORDING + sum(len(paper.abstract) for paper in papers if paper.key in one.keys) for one in plan.paragraphs)
         confirm_price(at.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
         document = task.text(at, name, plan, papers, bar, scope)
-    finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+    finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
 
 
-def planned(library: Library, path: Path) -> "Plan":
-    """The plan in a file, with the present keys of its papers; raises SettingsError naming the line."""
+def planned(library: Library, path: Path, text: str | None = None) -> "Plan":
+    """The plan in a file, with the present keys of its papers; raises SettingsError naming the line.
+
+    `text` is what the file is going to hold, where it does not yet.
+    """
     from assistant.tasks import planning
 
-    paragraphs, left_out, guide = read_plan(path.read_text("utf-8"), str(path))
+    paragraphs, left_out, guide = read_plan(path.read_text("utf-8") if text is None else text, str(path))
     return planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name)
 
 
@@ -190,7 +211,8 @@ def _filed(context: Context, library: Library, name: str, papers: Sequence[Paper
     return taxonomy.document(library, name, Tree(*read_tree(taxonomy_file(context.folder, name))), papers)
 
 
-def _print_draft(document: Document) -> None:
+def print_draft(document: Document) -> None:
+    """A draft on the terminal: its text, what went another way than planned, its coverage."""
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
         click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
