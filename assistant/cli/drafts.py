@@ -9,27 +9,26 @@ import click
 from assistant.cli.base import Context, note, progress
 from assistant.cli.library import scope_of, scope_options
 from assistant.cli.model import (
-    HOW_TO_SET,
     LONG_REPLY,
     WORDING,
     Asking,
     asking,
-    cited,
     confirm_price,
     desk,
     finish,
     formats_option,
     model_options,
     output_option,
-    quoted,
     show_options,
 )
-from assistant.document import Document, Problem, Row, Statement
-from assistant.errors import NoModel, UsageError
+from assistant.cli.positions import met, own_text, print_position, say_where_missing
+from assistant.document import Document
+from assistant.errors import UsageError
 from assistant.export import coverage
-from assistant.export.markdown import ALREADY, CLOSEST, STATES, nearness, sentence, shown
+from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file, write_kept
-from assistant.plan import OWN_KEY, Guide, plan_markdown, read_plan, with_added, with_guide, with_words
+from assistant.plan import Guide, plan_markdown, read_plan, with_added, with_guide, with_words
+from assistant.style import style_of_file
 from assistant.tasks.desk import Desk, with_sources
 from store.library import Library
 from store.paper import Paper
@@ -73,6 +72,10 @@ class Wanted(NamedTuple):
     help="A text file with your own title and abstract: the draft positions it, and says what in the library comes closest.",
 )  # fmt: skip
 @click.option("--plan-only", is_flag=True, help="Stop after the plan, to edit it.")
+@click.option("--style-from", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Write as this .tex, .md or .txt of yours does: lengths, tense, voice, spelling. Its words go nowhere.")
+@click.option("--revise", "wish", metavar="TEXT", help="Change the written draft as you say; sentences that this is not about stay as they are.")
+@click.option("--diff", is_flag=True, help="What the last revision changed, and why; with --to also as a file.")
+@click.option("--undo", is_flag=True, help="Go back to the plan, and so to the text, before the last change.")
 @show_options
 @scope_options
 @model_options
@@ -95,6 +98,10 @@ def draft(
     only_coverage: bool,
     about: Path | None,
     plan_only: bool,
+    style_from: Path | None,
+    wish: str | None,
+    diff: bool,
+    undo: bool,
     show: bool,
     run: bool,
     as_json: bool,
@@ -105,16 +112,23 @@ def draft(
     """Drafts related work: a plan in drafts/NAME.plan.md, yours to edit, then the text, every sentence checked.
 
     Where the plan is there it stays as it is, and only paragraphs whose plan changed are written. Sentences that a rule
-    objects to are asked for once more; with --verify, those too that a second reader objects to. With --about the plan
-    also says what your paper adds (@own in it is your abstract), and claims of novelty are held against the library.
+    objects to are asked for once more; with --verify, those too that a second reader objects to. --revise changes single
+    sentences of a draft that is written. With --about the plan also says what your paper adds (@own in it is your abstract),
+    and claims of novelty are held against the library.
     """
-    from assistant import about as own_abstract
     from assistant.tasks import draft as task
-    from assistant.tasks import position
 
     asked, scope = asking(options), scope_of(context, options)
-    wanted = Wanted(Guide(topic, tense or "", language), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
+    wanted = Wanted(Guide(topic, tense or "", language, style_of_file(style_from).described() if style_from else ""), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
     path = plan_file(context.folder, name)
+    if wish is not None or diff or undo:
+        if (wish is not None) + diff + undo + show + bool(about) > 1:
+            raise UsageError("--revise, --diff, --undo, --show and --about are commands of their own; give one at a time")
+        from assistant.cli.revisions import AtDraft, Shown, revise, show_difference, undo_change
+
+        at_draft = AtDraft(context, name, path, scope, Shown(as_json, formats, output))
+        revise(at_draft, asked, wish) if wish is not None else show_difference(at_draft) if diff else undo_change(at_draft)
+        return
     if show or only_coverage or (as_json and not run):
         if about:
             raise UsageError("--about brings the draft up to date, and --show, --coverage and --json only print it; add --run, or leave them out")
@@ -127,38 +141,36 @@ def draft(
             from assistant.tasks.coverage import with_sheet
 
             document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
-        finish(context, document, _print_coverage if only_coverage else _print_draft, as_json=as_json, formats=formats, output=output)
+        finish(context, document, _print_coverage if only_coverage else print_draft, as_json=as_json, formats=formats, output=output)
         return
-    own = own_abstract.taken(context.folder, name, about) if about else own_abstract.kept(context.folder, name)
+    own = own_text(context.folder, name, about)
     wanted = wanted._replace(calls_more=CALLS_MORE if own else 0)
     with desk(context, asked, keywords_only=own is None, may_lack_model=own is not None) as at, progress("writing paragraphs") as bar:
         papers = at.library.considered(scope)
         if not papers:
             raise UsageError("no paper is in the scope: add some with `carrel add`, or ask for a wider scope")
-        if own and (mine := position.same_paper(at.library, own)):
-            note(f"@{mine} in the library is your own paper; it is no neighbour of itself, and `carrel status excluded {mine}` keeps it out of the draft")
-        if own and not (asked.replay or at.settings.model_name):
-            found = with_sources(at.library, position.positioned(at.library, Document("draft", name), own, papers))
-            finish(context, found, _print_position, as_json=as_json, formats=(), output=None)
-            raise NoModel(HOW_TO_SET)
+        met(context, at, asked, name, own, papers, as_json=as_json)
         _bring_plan(context, at, asked, name, path, wanted, papers)
         if plan_only:
             return
         plan = planned(at.library, path)
-        if about and not any(paragraph.rests_on_own for paragraph in plan.paragraphs):
-            note(f"the plan in {path} does not speak of your abstract yet: add lines that rest on @{OWN_KEY} 2, or remove the file to have it planned anew")
+        if about:
+            say_where_missing(path, plan.paragraphs)
         waiting = task.calls_to_write(at.library, name, plan)
         characters = sum(WORDING + sum(len(paper.abstract) for paper in papers if paper.key in one.keys) for one in plan.paragraphs)
         confirm_price(at.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
         document = task.text(at, name, plan, papers, bar, scope)
-    finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
+    finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
 
 
-def planned(library: Library, path: Path) -> "Plan":
-    """The plan in a file, with the present keys of its papers; raises SettingsError naming the line."""
+def planned(library: Library, path: Path, text: str | None = None) -> "Plan":
+    """The plan in a file, with the present keys of its papers; raises SettingsError naming the line.
+
+    `text` is what the file is going to hold, where it does not yet.
+    """
     from assistant.tasks import planning
 
-    paragraphs, left_out, guide = read_plan(path.read_text("utf-8"), str(path))
+    paragraphs, left_out, guide = read_plan(path.read_text("utf-8") if text is None else text, str(path))
     return planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name)
 
 
@@ -216,7 +228,8 @@ def _filed(context: Context, library: Library, name: str, papers: Sequence[Paper
     return taxonomy.document(library, name, Tree(*read_tree(taxonomy_file(context.folder, name))), papers)
 
 
-def _print_draft(document: Document) -> None:
+def print_draft(document: Document) -> None:
+    """A draft on the terminal: its text, what went another way than planned, its coverage."""
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
         click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
@@ -226,36 +239,7 @@ def _print_draft(document: Document) -> None:
     for line in other:
         click.echo(f"  {line.heading}, line {line.line}: {'; '.join(line.notes)}")
     _print_coverage(document, whole=False)
-    _print_position(document)
-
-
-def _print_position(document: Document) -> None:
-    """The papers nearest to the person's own abstract, and its claims of novelty."""
-    rows = {row.key: row for row in document.rows}
-    if document.nearest or document.outcome:
-        click.secho(f"\n{CLOSEST}", bold=True)
-        click.echo(f"  {document.outcome}" if document.outcome else "", nl=bool(document.outcome))
-    for near in document.nearest:
-        click.echo(f"  {click.style(near.key, fg='cyan')}: {nearness(near)}")
-        for line in _cells(document, rows[near.key]) if near.key in rows else ():
-            click.echo(f"    {line}")
-    if document.novelty:
-        click.secho(f"\n{ALREADY}", bold=True)
-    for one in document.novelty:
-        click.echo(f"  {quoted(one.claim)}")
-        for cite in one.cites:
-            click.echo(f"    {quoted(cite)}")
-        click.echo(f"    {click.style(STATES[one.state], fg='yellow' if one.state == 'found' else None)}: {one.reason}")
-
-
-def _cells(document: Document, row: Row) -> list[str]:
-    """A paper's cells, each with where it stands."""
-    said = []
-    for column in document.columns:
-        if cell := row.cells.get(column.id):
-            marks = tuple(Problem(column.name, mark.partition(":")[0], mark) for mark in cell.marks)
-            said.append(f"{column.name}: {cited(Statement(shown(cell), cell.cites, marks))}")
-    return said
+    print_position(document)
 
 
 def _print_coverage(document: Document, *, whole: bool = True) -> None:

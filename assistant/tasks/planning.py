@@ -186,7 +186,7 @@ def remember(library: Library, name: str, papers: Iterable[Paper]) -> None:
     """Keeps which papers a plan was made from, so that a line that a person takes out is not proposed again."""
     with library.catalog.writing():
         for paper in papers:
-            library.catalog.keep_finding(SEEN, slug(name), str(paper.number), 0, "")
+            library.catalog.keep_finding(SEEN, slug(name), str(paper.number), 0, "[]")
 
 
 def extended(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper]) -> Addition:

@@ -308,6 +308,30 @@ def test_no_paper_is_found_under_own(library: Library, abstract: Path) -> None:
         planning.plan(desk(library, ByHand(Author())), "d", Guide("topic"), library.papers(), 2)
 
 
+def test_a_revision_sees_the_own_abstract_and_keeps_what_rests_on_it(library: Library, abstract: Path) -> None:
+    """Own sentences have their labels in it, a new sentence may rest on them, and the plan says @own."""
+    from assistant.tasks import revise
+
+    about.taken(library.folder, "d", abstract)
+    drafted(library, ByHand(Author()))
+    path, papers = plan_file(library.folder, "d"), [library.paper(key) for key in sorted(CLOSE_KEYS)]
+    new = {"job": "positions", "text": "Our method needs no learned reward model. [0.4]", "instead_of": ["S2.2"], "why": "as asked"}
+    reply = {"paragraphs": [{"heading": "One", "sentences": [{"keep": "S1.1"}]}, {"heading": "Two", "sentences": [{"keep": "S2.1"}, new]}]}
+    model = ByHand(lambda _: json.dumps(reply))
+
+    def plan() -> planning.Plan:
+        paragraphs, left_out, guide = read_plan(path.read_text("utf-8"), str(path))
+        return planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name)
+
+    made = revise.revised(desk(library, model), "d", "say what it needs", plan(), path.read_text("utf-8"), papers)
+    assert "[2.1][0.2]" in model.asked[0].messages[1].content or "[1.1][0.2]" in model.asked[0].messages[1].content
+    path.write_text(made.text, "utf-8")
+    revise.keep(library, "d", plan(), made)
+    assert "{@own 4}" in made.text
+    last = draft.document(library, "d", plan(), papers).statements[-1]
+    assert (last.text, last.marks, last.cites[0].place) == ("Our method needs no learned reward model.", (), "your abstract, sentence 4")
+
+
 # -- closest papers and claims
 
 
