@@ -3,11 +3,11 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, SUPPORT, Document
 from assistant.export import names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
-from assistant.export.markdown import LEGEND, shown, stopped_results, summary
+from assistant.export.markdown import LEGEND, audit_line, audit_parts, shown, stopped_results, summary
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
 
@@ -23,7 +23,8 @@ def write(document: Document) -> str:
 
     text = _environment().get_template("page.html.j2").render(
         document=document,
-        wide=document.task in {"table", "summarize"},
+        wide=document.task in {"table", "summarize", "audit"},
+        support=SUPPORT,
         branches=branches(document),
         found=found(document),
         fields=SUMMARY_FIELDS,
@@ -43,7 +44,7 @@ def _environment() -> "Environment":
         loader=PackageLoader("assistant.export", ""), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.globals.update(
-        shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading,
+        audit_line=audit_line, audit_parts=audit_parts, shown=shown, plain=plain, summary=summary, stopped_results=stopped_results, heading=heading,
         byline=names.byline, listing=names.listing, link=names.link,
     )  # fmt: skip
     return made

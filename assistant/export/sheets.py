@@ -4,9 +4,9 @@ import csv
 import io
 from collections.abc import Iterable
 
-from assistant.document import SUMMARY_FIELDS, Cite, Document
+from assistant.document import SUMMARY_FIELDS, Audit, Cite, Document
 from assistant.export.escape import cell, plain
-from assistant.export.markdown import shown, stopped_results, told
+from assistant.export.markdown import audit_parts, shown, stopped_results, told
 from assistant.export.tree import level_names, paths
 
 UNASSIGNED = "unassigned"
@@ -15,7 +15,7 @@ FROM = "quotes are from"
 
 def write(document: Document) -> str:
     """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
-    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
+    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "summarize": _summaries, "audit": _audit}[document.task](document)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerows([[cell(value) for value in row] for row in rows])
@@ -72,6 +72,18 @@ def _statements(document: Document) -> Iterable[list[str]]:
             keys = "; ".join(dict.fromkeys(cite.key for cite in statement.cites))
             whose = _whose(document, [cite.key for cite in statement.cites])
             yield [section.heading, statement.text, keys, _quotes(statement.cites), ", ".join(statement.marks), whose]
+
+
+def _audit(document: Document) -> Iterable[list[str]]:
+    """A row a citation; then, told apart by the first column, what else was found."""
+    yield ["part", "place", "key", "paper", "support", "by", "statement", "reasons", "sentences", FROM]
+    found = document.audit or Audit()
+    for one, statement in zip(found.citations, document.statements, strict=True):
+        said = " | ".join(f"{problem.rule}: {problem.reason}".removeprefix(": ") for problem in one.reasons)
+        quotes = _quotes([one.cite] if one.cite else ())
+        yield ["Citations", one.place, one.key, one.paper, one.support, one.by, statement.text, said, quotes, _whose(document, [one.paper])]
+    for heading, entries in audit_parts(document):
+        yield from ([heading, place, "", "", "", "", said, "", "", ""] for place, said in entries)
 
 
 def _whose(document: Document, keys: Iterable[str]) -> str:

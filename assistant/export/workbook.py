@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Cell, Cite, Column, Document
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Audit, Cell, Cite, Column, Document
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
-from assistant.export.markdown import shown, stopped_results, summary, told
+from assistant.export.markdown import audit_parts, shown, stopped_results, summary, told
 from assistant.export.sheets import UNASSIGNED
 from assistant.export.tree import branches, level_names, paths, walked
 
@@ -26,8 +26,8 @@ LONGEST_CELL, LONGEST_COMMENT = 32_767, 3_000
 NARROWEST, WIDEST = 8, 60
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the same document is the same bytes
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries"}
-EVIDENCE, NODES, CHECKS, COVERAGE = "Evidence", "Nodes", "Checks", "Coverage"
+MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries", "audit": "Citations"}
+EVIDENCE, NODES, CHECKS, COVERAGE, FOUND = "Evidence", "Nodes", "Checks", "Coverage", "Found"
 WHERE = "the whole stands in the JSON export"
 
 
@@ -49,10 +49,12 @@ def write(document: Document) -> bytes:
 
     book = Workbook()
     book.remove(book.worksheets[0])
-    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "summarize": _summaries}[document.task](document)
+    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "summarize": _summaries, "audit": _audit}[document.task](document)
     cut = _fill(book, MAIN[document.task], head, lines)
     if document.nodes:
         cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "papers"), _nodes(document))
+    if document.audit:
+        cut += _fill(book, FOUND, ("part", "place", "what"), [(part, place, said) for part, entries in audit_parts(document) for place, said in entries])
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
@@ -105,6 +107,16 @@ def _statements(document: Document) -> tuple[Line, list[Line]]:
             keys = "; ".join(dict.fromkeys(cite.key for cite in one.cites))
             lines.append([Entry(len(lines) + 1), section.heading, Entry(one.text, one.cites, one.marks), keys, ", ".join(one.marks)])
     return ["number", "heading", "statement", "keys", "marks"], lines
+
+
+def _audit(document: Document) -> tuple[Line, list[Line]]:
+    found = document.audit or Audit()
+    lines: list[Line] = []
+    for one, statement in zip(found.citations, document.statements, strict=True):
+        reasons = "\n".join(f"{problem.rule}: {problem.reason}".removeprefix(": ") for problem in one.reasons)
+        said = Entry(statement.text, (one.cite,) if one.cite else (), statement.marks)
+        lines.append([Entry(len(lines) + 1), one.place, one.key, one.paper, one.support, one.by, said, reasons])
+    return ["number", "place", "key", "paper", "support", "by", "statement", "reasons"], lines
 
 
 def _summaries(document: Document) -> tuple[Line, list[Line]]:
