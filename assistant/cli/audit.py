@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from assistant import bibliographies, manuscript
-from assistant.cli.base import Context, note, print_json, progress
+from assistant.cli.base import Context, print_json, progress
 from assistant.cli.model import asking, desk, exported, model_options, output_option, say_report
 from assistant.document import Audit, Document, Support
 from assistant.export.markdown import audit_line, audit_parts
@@ -79,7 +79,7 @@ def audit(
     if document.report.model_calls or document.report.failed:
         say_report(document, problems=False)
     exported(context, document, formats, output)
-    note(audit_line(document))
+    click.echo(audit_line(document) if as_json else f"\n{audit_line(document)}", err=as_json)
     if not task.holds(document, strict=strict) or document.report.failed:
         raise click.exceptions.Exit(NOT_HELD)
 

@@ -118,17 +118,17 @@ def audit_line(document: Document) -> str:
     """An audit in one line."""
     found = document.audit or Audit()
     judged = ", ".join(f"{found.count(word)} {word}" for word in SUPPORT if found.count(word)) or "none"
-    entries = len({one.key for one in found.differences})
-    said = [
-        f"{len(found.uncited)} claims without a citation" if found.uncited else "",
-        f"{len(found.fitting)} papers would fit" if found.fitting else "",
-        f"{entries} entries differ from the library" if entries else "",
-        f"{len(found.missing)} keys without an entry" if found.missing else "",
-        f"{len(found.unknown)} entries not in the library" if found.unknown else "",
-        f"{len(found.never_cited)} entries never cited" if found.never_cited else "",
-    ]
-    count = len(found.files)
-    return "; ".join(part for part in (f"{len(found.citations)} citations in {count} file{'s' if count != 1 else ''}: {judged}", *said) if part) + "."
+    counts = (
+        (len(found.uncited), "claim without a citation", "claims without a citation"),
+        (len(found.fitting), "paper of the library would fit", "papers of the library would fit"),
+        (len({one.key for one in found.differences}), "entry differs from the library", "entries differ from the library"),
+        (len(found.missing), "key without an entry", "keys without an entry"),
+        (len(found.unknown), "entry not in the library", "entries not in the library"),
+        (len(found.never_cited), "entry never cited", "entries never cited"),
+    )
+    citations, files = len(found.citations), len(found.files)
+    head = f"{citations} citation{'s' * (citations != 1)} in {files} file{'s' * (files != 1)}: {judged}"
+    return "; ".join([head, *(f"{count} {one if count == 1 else more}" for count, one, more in counts if count)]) + "."
 
 
 def verdict(statement: Statement) -> str:

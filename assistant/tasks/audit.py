@@ -39,7 +39,7 @@ TASK: Final = "audit"
 STRONG, STRONG_WORDS = 0.8, 6
 """The weighted share of a statement's content words that two sentences of the abstract hold for code to call it supported, and how many it needs."""
 CANDIDATES, MOST_FITTING = 12, 2
-FITS, SHARED_WORDS = 0.4, 5
+NEARLY, FITS, SHARED_WORDS = 0.5, 0.4, 5
 """A missing paper is named where one of its sentences holds this weighted share of a sentence of the paragraph, and so many of its words."""
 PRIOR_WORK = re.compile(
     r"related|background|prior|previous|introduction|literature|state of the art|motivation|preliminar|survey|overview|history|einleitung|stand der|相关|引言|背景|综述",
@@ -277,7 +277,8 @@ def _word_problems(claim: _Claim, statement: Statement, others: Sequence[Paper],
         return []
     beside = {paper.key for paper in others}
     words = [one for one in attribution_problems(statement, evidence) if fit < attribution.LEAST_FIT or one.better.split(" ")[0] not in beside]
-    return [*words, *polarity_problems(statement, evidence)]
+    near = tuple(narrowed(cite, Given(claim.part, (claim.asked,), 0), evidence) for cite in statement.cites)
+    return [*words, *polarity_problems(replace(statement, cites=tuple(cite for cite in near if cite.quote)), evidence)]
 
 
 # -- what is not cited
@@ -321,7 +322,7 @@ def _loose(text: str, *, leans: bool) -> str:
 
 
 def _fitting(library: Library, manuscript: Manuscript, cited: set[int]) -> Iterator[Fitting]:
-    """Papers that the manuscript cites nowhere and that fit a paragraph at least as well as half of what it cites; each once."""
+    """Papers that the manuscript cites nowhere and that fit a paragraph, and a sentence of it, nearly as well as what it cites; each once."""
     has_headings = any(paragraph.headings for paragraph in manuscript.paragraphs)
     told = set(cited)
     for paragraph in manuscript.paragraphs:
@@ -331,7 +332,7 @@ def _fitting(library: Library, manuscript: Manuscript, cited: set[int]) -> Itera
         query = " ".join(list(dict.fromkeys(words.split()))[:MOST_WORDS])
         hits = library.search(query, count=CANDIDATES, scope=Scope(), by_keywords=True)
         scores = sorted(hit.score for hit in hits if hit.paper in cited)
-        least = scores[len(scores) // 2] if scores else 0.0
+        least = NEARLY * scores[len(scores) // 2] if scores else 0.0
         evidence = gathered(library, library.catalog.papers([hit.paper for hit in hits]))
         numbers_of = {shown.paper.key: shown.paper.number for shown in evidence.papers}
         close = {hit.paper for hit in hits if hit.score >= least and hit.paper not in told}
