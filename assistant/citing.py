@@ -30,7 +30,7 @@ FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,60}\]:?")
 BRACKETED = re.compile(r"\[(?=[^\[\]]*@)([^\[\]]*)\]")
 INLINE = re.compile(rf"(?<![\w.@])-?@(?:\{{([^{{}}\s]{{1,200}})\}}|({KEY}))(?:\s?\[(?:pp?|chap|ch|sec|figs?|vol|no|lines?|[Kk]ap|Abs|S|§)\b\.?[^\[\]@]{{0,60}}\])?")
 APPENDIX = re.compile(r"^(?:sentences behind it|sources|references|bibliography|works cited|literature|literatur|références|coverage|checks|columns|参考文献)$", re.IGNORECASE)
-LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]*\]\s*){0,2})\{([^}]*)\}((?:(?<=\})(?:\[[^\]]{0,200}\]){0,2}\{[^{}\s]{1,200}\})*)")
+LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]{0,500}\]\s*){0,2})\{([^{}\\]{0,5000})\}((?:(?<=\})(?:\[[^\]]{0,200}\]){0,2}\{[^{}\s]{1,200}\})*)")
 NARRATIVE = re.compile(r"(?:textcite|citet|citeauthor|citealt|cite[Pp]?t)$|^[cC]itet")
 PAGE = re.compile(r"(?:(?:pp?|pages?|chap|chapter|ch|sec|section|figs?|figure|tab|table|app|appendix|vol|lines?|[Kk]ap|S)\b\.?|§+)[\s~]*[\dIVXivx][\w.–-]*", re.IGNORECASE)
 LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
@@ -231,8 +231,16 @@ def from_latex(text: str) -> Iterator[Given]:
 def latex_sentences(paragraph: str, line: int) -> Iterator[Given]:
     """The sentences of a paragraph of LaTeX that begins at a line."""
     marked = _marked_latex(paragraph)
-    marked.text = _decoder().latex_to_text(marked.text)
+    marked.text = _decoded(marked.text)
     yield from _cut(marked, line)
+
+
+def _decoded(text: str) -> str:
+    """LaTeX as plain text; what the decoder stumbles over loses its commands and braces instead."""
+    try:
+        return str(_decoder().latex_to_text(text))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return re.sub(r"\\(?:[A-Za-z]+\*?|.)|[{}]", " ", text)
 
 
 @cache
@@ -286,7 +294,8 @@ def _cut(marked: _Marked, line: int) -> Iterator[Given]:
         asked: dict[Asked, int] = {}
         for hit in PLACE.finditer(words):
             for one in marked.cites[int(hit[1])]:
-                asked.setdefault(one, len(_bare(words[: hit.start()])))
+                if one not in asked:
+                    asked[one] = len(_bare(words[: hit.start()]))
         bare = _bare(words)
         if re.search(r"\w", bare) and NOTE_WARNING not in bare:
             yield Given(bare, tuple(asked), line + text.count("\n", 0, start), tuple(asked.values()))

@@ -5,7 +5,7 @@ code are left out. What cannot be read is a remark and never the end. Markdown w
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -26,12 +26,11 @@ BREAK, HEADING = "\ue002", "\ue003"
 MARKS = re.compile("[\ue000-\ue003]")
 CODE = r"verbatim|Verbatim|lstlisting|minted|comment|filecontents"
 SKIPPED = re.compile(
-    rf"\\begin\{{({CODE})\*?\}}.*?\\end\{{\1\*?\}}"  # code, in which nothing is a command
-    r"|\\iffalse\b.*?\\fi\b"
-    r"|\\(?:verb|lstinline)\*?(?![A-Za-z{\[])([^\sA-Za-z*])([^\n]*?)\2"
-    r"|\\(?:url|path|nolinkurl|href)\s*\{([^{}\n]*)\}"
-    r"|\\[^\n]|(?<!\\)%[^\n]*",
-    re.DOTALL,
+    rf"\\begin\{{(?P<code>{CODE})\*?\}}"  # code, in which nothing is a command
+    r"|(?P<false>\\iffalse\b)"
+    r"|\\(?:verb|lstinline)\*?(?![A-Za-z{\[])(?P<mark>[^\sA-Za-z*])(?P<verb>[^\n]{0,500}?)(?P=mark)"
+    r"|\\(?P<link>url|path|nolinkurl|href)\s*\{[^{}\n]{0,2000}\}"
+    r"|\\[^\n]|(?P<comment>%[^\n]*)"
 )
 READS = re.compile(
     r"\\(?:(?P<reads>input|include|subfile|subfileinclude)(?![A-Za-z])\s*(?:\{(?P<file>[^{}]*)\}|(?P<plain>[^\s\\{}]+))"
@@ -43,8 +42,8 @@ BIBITEM = re.compile(r"\\bibitem\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 FLOATS = "figure|wrapfigure|subfigure|table|wraptable|sidewaystable|sidewaysfigure|tabular[xy]?|longtable|tikzpicture|forest|algorithm|algorithmic|thebibliography|CCSXML"
 FORMULAS = "equation|align|alignat|gather|multline|eqnarray|displaymath|math|flalign|subequations"
-FLOAT = re.compile(rf"\\begin\{{({FLOATS})\*?\}}.*?\\end\{{\1\*?\}}", re.DOTALL)
-FORMULA = re.compile(rf"\\begin\{{({FORMULAS})\*?\}}.*?\\end\{{\1\*?\}}|\\\[.*?\\\]|\$\$[^$]*\$\$", re.DOTALL)
+FLOAT = re.compile(rf"\\begin\{{((?:{FLOATS})\*?)\}}")
+FORMULA = re.compile(rf"\\begin\{{((?:{FORMULAS})\*?)\}}|\\\[|\$\$")
 ASIDE = re.compile(r"\\(footnote|footnotetext|thanks|caption|captionof|todo|section|subsection|subsubsection|chapter|part|paragraph|subparagraph)\*?(?![A-Za-z])")
 SILENT = re.compile(
     r"\\(?:title|subtitle|author|date|label|bibliography|bibliographystyle|addbibresource|usepackage|documentclass|vspace|hspace|includegraphics|pagestyle"
@@ -57,7 +56,7 @@ LARGE_PARTS = ("part", "chapter", "section", "subsection", "subsubsection")
 REFERENCE = re.compile(r"\\(?:[cC]ref|[cC]refrange|[aA]utoref|ref|eqref|pageref|vref|nameref|labelcref)\*?\s*\{[^{}]*\}")
 REFERRED = "⟨ref⟩"
 NUMBER = re.compile(r"\$\s*((?:\\(?:sim|approx|pm|times)\b\s*)?[+-]?[\d.,{}\s]+(?:\\%|\\times\b|\^?\\circ\b)?)\s*\$")
-UNCLOSED = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*(?:\[[^\]\n]*\]\s*){0,2}\{[^{}]*?(?=\\|\n\s*\n|\{|\Z)")
+UNCLOSED = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*(?:\[[^\]\n]{0,500}\]\s*){0,2}\{[^{}\\]{0,5000}?(?=\\|\n\s*\n|\{|\Z)")
 KEY = re.compile(r"[^\s\\{}#%~,]{1,200}")
 FRONT_MATTER = re.compile(r"---\n(.*?)\n(?:---|\.\.\.)\n", re.DOTALL)
 SPELT = (
@@ -169,7 +168,10 @@ class _Reading:
                 raise UsageError(f"{path}: there is no such file; give the manuscript, a .tex or .md file")
             if path.stat().st_size > LARGEST:
                 raise UsageError(f"{path}: larger than {LARGEST >> 20} MB; audit it in parts")
-            text = MARKS.sub("", SourceFile(str(path), path).whole)
+            file = SourceFile(str(path), path)
+            if not file.size:
+                raise UsageError(f"{path}: the file is empty; give the manuscript, a .tex or .md file")
+            text = MARKS.sub("", file.whole)
         except (OSError, UnreadableFile) as error:
             raise UsageError(f"{path}: cannot be read ({error}); it should be a text file") from error
         self.files.append(self.named(path))
@@ -247,7 +249,7 @@ def _flat(path: Path, text: str, reading: _Reading, folder: Path, above: tuple[P
     at, number = 0, first
     for hit in READS.finditer(plain):
         before = plain[at : hit.start()]
-        lines += [_Line(line, Place(name, number + down)) for down, line in enumerate(_part(before, ends=False).split("\n"))]
+        lines += [_Line(line, Place(name, number + down)) for down, line in enumerate(_part(before, ends=False, begins=not at).split("\n"))]
         number += before.count("\n")
         place = Place(name, number)
         lines += _read_in(hit, reading, folder, chain, place)
@@ -295,19 +297,42 @@ def _read_in(hit: re.Match[str], reading: _Reading, folder: Path, chain: tuple[P
 def _without_code(text: str) -> str:
     """The text without comments and code, line for line; a line that was only a comment ends no paragraph."""
 
-    def plain(hit: re.Match[str]) -> str:
-        words = hit[0]
-        if words.startswith("%"):
-            return "{}" if not text[text.rfind("\n", 0, hit.start()) + 1 : hit.start()].strip() else ""
-        if hit[1] or words.startswith("\\iffalse"):
-            return BREAK + "\n" * words.count("\n")
-        if hit[2]:
-            return re.sub(r"[\\{}%$&#_^~@]", " ", hit[3])
-        if hit[4] is not None:
-            return " " if words.startswith("\\href") else ""
-        return words
+    def end(hit: re.Match[str]) -> str:
+        return f"\\end{{{hit['code']}" if hit["code"] else "\\fi" if hit["false"] else ""
 
-    return SKIPPED.sub(plain, text)
+    def plain(hit: re.Match[str], whole: str) -> str:
+        if hit["comment"]:
+            return "{}" if not text[text.rfind("\n", 0, hit.start()) + 1 : hit.start()].strip() else ""
+        if hit["code"] or hit["false"]:
+            return BREAK + "\n" * whole.count("\n")
+        if hit["mark"]:
+            return re.sub(r"[\\{}%$&#_^~@]", " ", hit["verb"])
+        return "" if hit["link"] else whole
+
+    return _cut_out(text, SKIPPED, end, plain)
+
+
+def _end(hit: re.Match[str]) -> str:
+    """What ends a float or a formula."""
+    return f"\\end{{{hit[1]}}}" if hit[1] else "\\]" if hit[0] == "\\[" else "$$"
+
+
+def _cut_out(text: str, begins: re.Pattern[str], end: Callable[[re.Match[str]], str], instead: Callable[[re.Match[str], str], str]) -> str:
+    """The text with what stands from each beginning to its end replaced; what never ends stays, and is looked for only once."""
+    parts: list[str] = []
+    at, absent = 0, set[str]()
+    for hit in begins.finditer(text):
+        word = end(hit)
+        if hit.start() < at or word in absent:
+            continue
+        stop = text.find(word, hit.end()) if word else hit.end()
+        if stop < 0:
+            absent.add(word)
+            continue
+        stop += len(word)
+        parts += [text[at : hit.start()], instead(hit, text[hit.start() : stop])]
+        at = stop
+    return "".join([*parts, text[at:]])
 
 
 def _say_unclosed(text: str, name: str, reading: _Reading) -> None:
@@ -374,8 +399,8 @@ class _Text:
         text = REFERENCE.sub(lambda hit: _as_long(REFERRED, hit[0]), text)
         text = NUMBER.sub(lambda hit: _as_long(_plain_number(hit[1]), hit[0]), text)
         text = self._without_asides(text)
-        text = FLOAT.sub(lambda hit: _as_long(BREAK, hit[0]), text)
-        text = FORMULA.sub(lambda hit: _as_long(" … ", hit[0]), text)
+        text = _cut_out(text, FLOAT, _end, lambda hit, whole: _as_long(BREAK, whole))
+        text = _cut_out(text, FORMULA, _end, lambda hit, whole: _as_long(" … ", whole))
         text = STOPS.sub(self._stop, text)
         found = [*self._paragraphs(text), *self._aside_paragraphs()]
         found.sort(key=lambda one: one[0])

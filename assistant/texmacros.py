@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 TOKEN = re.compile(r"\\.|[{}]", re.DOTALL)
 LONGEST_OPTION, LONGEST_BODY, ROUNDS = 500, 2_000, 4
-GROWTH, ROOM = 4, 1_000_000
+GROWTH, ROOM = 4, 200_000
 """Written out, a text may be so many times longer, and so many characters: nobody's macros need more."""
 DEFINED = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand)\*?\s*(?:\{\s*\\([A-Za-z@]+)\s*\}|\\([A-Za-z@]+))\s*(?:\[\s*([0-9])\s*\])?"
@@ -152,7 +152,7 @@ def written_out(text: str, macros: Mapping[str, Macro]) -> tuple[str, bool]:
     """The text with its macros written out, line for line; and whether that came to an end."""
     if not macros:
         return text, True
-    pattern = re.compile(rf"\\({'|'.join(sorted(map(re.escape, macros), key=len, reverse=True))})(?![A-Za-z@])\\*?")
+    pattern = re.compile(rf"\\({'|'.join(sorted(map(re.escape, macros), key=len, reverse=True))})(?![A-Za-z@])\*?")
     most = GROWTH * len(text) + ROOM
     for _ in range(ROUNDS):
         if not pattern.search(text):

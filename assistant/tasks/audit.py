@@ -39,7 +39,7 @@ TASK: Final = "audit"
 STRONG, STRONG_WORDS = 0.8, 6
 """The weighted share of a statement's content words that two sentences of the abstract hold for code to call it supported, and how many it needs."""
 CANDIDATES, MOST_FITTING = 12, 2
-NEARLY, FITS, SHARED_WORDS = 0.5, 0.4, 5
+NEARLY, FITS, SHARED_WORDS = 0.5, 0.45, 5
 """A missing paper is named where one of its sentences holds this weighted share of a sentence of the paragraph, and so many of its words."""
 PRIOR_WORK = re.compile(
     r"related|background|prior|previous|introduction|literature|state of the art|motivation|preliminar|survey|overview|history|einleitung|stand der|相关|引言|背景|综述",
