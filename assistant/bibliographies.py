@@ -81,7 +81,7 @@ def read(library: Library, paths: Sequence[Path]) -> Bibliography:
     """The entries of the files, each with its paper; of two under one key the first counts. Raises UsageError."""
     entries: dict[str, Entry] = {}
     remarks: list[tuple[str, str]] = []
-    papers = library.papers()
+    papers = library.papers() if paths else []
     titles = _Titles(papers, [folded(paper.title) for paper in papers])
     for path in paths:
         for item in _items(path):

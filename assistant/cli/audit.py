@@ -20,7 +20,20 @@ SHOWN = 8
 """Lines of a part that is only a list of keys; --json and the files have all."""
 
 
-@click.command()
+MEANINGS = """\b
+supported           --verify's second reader says so; by code alone: a quotation
+                    that stands in the abstract, or nearly all of its words there
+no objection        code found nothing against it; that is not support
+doubtful            a number, name, negation or too few words do not agree
+partly              the second reader: only part of it is said
+not                 the second reader: not said; by code: no such key, or a
+                    quotation that does not stand in the abstract
+too little to tell  not in the library, no abstract, another language, too short
+"""
+"""What the verdicts mean, at the end of --help."""
+
+
+@click.command(epilog=MEANINGS)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("bib", nargs=-1, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--strict", is_flag=True, help="Also end with exit code 1 where a citation is doubtful or only partly supported.")
@@ -47,17 +60,7 @@ def audit(
     FILE is LaTeX (what it reads with \input too) or Markdown with [@key]; without BIB, the bibliographies that it names.
     Nothing of it is changed. No model is asked, except with --verify.
 
-    \b
-    supported           --verify's second reader says so; by code alone: a quotation
-                        that stands in the abstract, or nearly all of its words there
-    no objection        code found nothing against it; that is not support
-    doubtful            a number, name, negation or too few words do not agree
-    partly              the second reader: only part of it is said
-    not                 the second reader: not said; by code: no such key, or a
-                        quotation that does not stand in the abstract
-    too little to tell  not in the library, no abstract, another language, too short
-
-    Ends with exit code 1 where something is "not".
+    Ends with exit code 1 where something is "not"; the words are explained below.
     """
     from assistant.tasks import audit as task
 

@@ -37,7 +37,8 @@ from store.scope import Scope
 
 TASK: Final = "audit"
 STRONG, STRONG_WORDS = 0.8, 6
-"""The weighted share of a statement's content words that two sentences of the abstract hold for code to call it supported, and how many it needs."""
+"""The weighted share of a statement's content words that two sentences of the abstract hold for code to call it supported, and how many it
+needs; with fewer, words shared or not tell little (R6)."""
 CANDIDATES, MOST_FITTING = 12, 2
 NEARLY, FITS, SHARED_WORDS = 0.5, 0.45, 5
 """A missing paper is named where one of its sentences holds this weighted share of a sentence of the paragraph, and so many of its words."""
@@ -240,7 +241,7 @@ def _by_code(library: Library, claim: _Claim, paper: Paper, others: Sequence[Pap
     marked = replace(statement, problems=problems)
     if problems:
         return _Judged(marked, "doubtful", problems)
-    if not _says(claim.part):
+    if not _says(claim.part) or (not claim.is_name and fit < attribution.LEAST_FIT):
         return _too_little(marked, "it says too little to be held against an abstract")
     if quotations(claim.part) and not unfounded_quotations(claim.part, cites, evidence):
         return _Judged(marked, "supported", ())
@@ -276,7 +277,8 @@ def _word_problems(claim: _Claim, statement: Statement, others: Sequence[Paper],
     if claim.is_name:
         return []
     beside = {paper.key for paper in others}
-    words = [one for one in attribution_problems(statement, evidence) if fit < attribution.LEAST_FIT or one.better.split(" ")[0] not in beside]
+    is_short = len(stems(claim.part)) < STRONG_WORDS
+    words = [] if is_short else [one for one in attribution_problems(statement, evidence) if fit < attribution.LEAST_FIT or one.better.split(" ")[0] not in beside]
     near = tuple(narrowed(cite, Given(claim.part, (claim.asked,), 0), evidence) for cite in statement.cites)
     return [*words, *polarity_problems(replace(statement, cites=tuple(cite for cite in near if cite.quote)), evidence)]
 
