@@ -7,12 +7,17 @@ code, formulas on lines of their own, bibliographies and the appendices of our o
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from assistant.document import NOTE_WARNING, OWN
 from assistant.errors import UsageError
 from store import sentences
+
+if TYPE_CHECKING:
+    from pylatexenc.latex2text import LatexNodes2Text
 
 LARGEST = 20 * 2**20
 """Bytes; a thesis has one."""
@@ -25,8 +30,9 @@ FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,60}\]:?")
 BRACKETED = re.compile(r"\[(?=[^\[\]]*@)([^\[\]]*)\]")
 INLINE = re.compile(rf"(?<![\w.@])-?@(?:\{{([^{{}}\s]{{1,200}})\}}|({KEY}))(?:\s?\[(?:pp?|chap|ch|sec|figs?|vol|no|lines?|[Kk]ap|Abs|S|§)\b\.?[^\[\]@]{{0,60}}\])?")
 APPENDIX = re.compile(r"^(?:sentences behind it|sources|references|bibliography|works cited|literature|literatur|références|coverage|checks|columns|plan and text|closest to your abstract|already in your library\?|参考文献)$", re.IGNORECASE)
-LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]*\]\s*){0,2})\{([^}]*)\}((?:(?<=\})(?:\[[^\]]{0,200}\]){0,2}\{[^{}\s]{1,200}\})*)")
+LATEX_CITE = re.compile(r"\\([A-Za-z]*cite[A-Za-z]*)\*?\s*((?:\[[^\]]{0,500}\]\s*){0,2})\{([^{}\\]{0,5000})\}((?:(?<=\})(?:\[[^\]]{0,200}\]){0,2}\{[^{}\s]{1,200}\})*)")
 NARRATIVE = re.compile(r"(?:textcite|citet|citeauthor|citealt|cite[Pp]?t)$|^[cC]itet")
+PAGE = re.compile(r"(?:(?:pp?|pages?|chap|chapter|ch|sec|section|figs?|figure|tab|table|app|appendix|vol|lines?|[Kk]ap|S)\b\.?|§+)[\s~]*[\dIVXivx][\w.–-]*", re.IGNORECASE)
 LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
 LATEX_OUT = "figure|table|tabular|longtable|equation|align|gather|multline|eqnarray|verbatim|lstlisting|algorithm|algorithmic|tikzpicture|forest|thebibliography|comment"
 LATEX_BLOCK = re.compile(rf"\\begin\{{({LATEX_OUT})\*?\}}.*?\\end\{{\1\*?\}}", re.DOTALL)
@@ -35,12 +41,17 @@ LATEX_BREAK = re.compile(r"\\(?:part|chapter|(?:sub)*section|paragraph|subparagr
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A citation as a file gives it: the key, and where it says so the sentences and the words quoted."""
+    r"""A citation as a file gives it: the key, and where it says so the sentences and the words quoted, or the page (`p. 3`).
+
+    `named` says that the citation is a word of its sentence: `\citet{a} show …`.
+    """
 
     key: str
     sentences: tuple[int, ...] = ()
     quote: str = ""
     text: str = ""
+    page: str = ""
+    named: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -50,11 +61,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A statement of a file: its words without citations, what it cites, and its line."""
+    """A statement of a file: its words without citations, what it cites, and its line.
+
+    `ends` says for each citation, where the file is a text, how many characters of the statement stand before it.
+    """
 
     text: str
     cites: tuple[Asked, ...]
     line: int
+    ends: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +166,32 @@ def _asked(cite: object) -> Asked | str:
 
 def from_markdown(text: str) -> Iterator[Given]:
     """The sentences of Markdown with pandoc's citations; headings, tables, code and our own appendices are left out."""
+    for block in markdown_blocks(text):
+        yield from block.sentences
+
+
+class Block(NamedTuple):
+    """The sentences of a paragraph, and the heading under which they stand."""
+
+    heading: str
+    sentences: tuple[Given, ...]
+
+
+def markdown_blocks(text: str) -> Iterator[Block]:
+    """The same, paragraph by paragraph."""
     from markdown_it import MarkdownIt
 
     tokens = MarkdownIt("commonmark").enable("table").parse(_without_front_matter(text))
-    inside_table, skipped = False, False
+    inside_table, skipped, heading = False, False, ""
     for at, token in enumerate(tokens):
         if token.type in {"table_open", "table_close"}:
             inside_table = token.type == "table_open"
         if token.type == "heading_open":
-            skipped = bool(APPENDIX.match(tokens[at + 1].content.strip()))
+            heading = tokens[at + 1].content.strip()
+            skipped = bool(APPENDIX.match(heading))
         if token.type == "inline" and not inside_table and not skipped and tokens[at - 1].type != "heading_open":
             words = "".join(_inline(child.type, child.content, str(child.attrs.get("href", ""))) for child in token.children or ())
-            yield from _cut(_marked_markdown(words), token.map[0] + 1 if token.map else 1)
+            yield Block(heading, tuple(_cut(_marked_markdown(words), token.map[0] + 1 if token.map else 1)))
 
 
 def _without_front_matter(text: str) -> str:
@@ -184,8 +213,8 @@ def _marked_markdown(text: str) -> "_Marked":
     marked = _Marked()
 
     def bracket(hit: re.Match[str]) -> str:
-        keys = [one[1] or one[2] for one in INLINE.finditer(hit[1])]
-        return marked.place([Asked(key) for key in keys]) if keys else hit[0]
+        asked = [Asked(one[1] or one[2], page=_page(part)) for part in hit[1].split(";") for one in INLINE.finditer(part)]
+        return marked.place(asked) if asked else hit[0]
 
     marked.text = INLINE.sub(lambda hit: marked.place([Asked(hit[1] or hit[2])], narrative=True), BRACKETED.sub(bracket, FOOTNOTE.sub("", text)))
     return marked
@@ -193,20 +222,37 @@ def _marked_markdown(text: str) -> "_Marked":
 
 def from_latex(text: str) -> Iterator[Given]:
     r"""The sentences of LaTeX with `\cite` and its kin; floats, formulas and the bibliography are left out."""
-    from pylatexenc.latex2text import LatexNodes2Text
-
     body = re.search(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", text, re.DOTALL)
     first = text.count("\n", 0, body.start(1)) + 1 if body else 1
     plain = LATEX_BLOCK.sub(lambda hit: "\n" * hit[0].count("\n"), LATEX_COMMENT.sub("", body[1] if body else text))
     plain = LATEX_BREAK.sub(f"{BREAK}", plain)
-    decoder = LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False)
     line = first
     for part in re.split(rf"(\n\s*\n|{BREAK})", plain):
         if part.strip() and part != BREAK:
-            marked = _marked_latex(part.strip("\n"))
-            marked.text = decoder.latex_to_text(marked.text)
-            yield from _cut(marked, line + len(part) - len(part.lstrip("\n")))
+            yield from latex_sentences(part.strip("\n"), line + len(part) - len(part.lstrip("\n")))
         line += part.count("\n")
+
+
+def latex_sentences(paragraph: str, line: int) -> Iterator[Given]:
+    """The sentences of a paragraph of LaTeX that begins at a line."""
+    marked = _marked_latex(paragraph)
+    marked.text = _decoded(marked.text)
+    yield from _cut(marked, line)
+
+
+def _decoded(text: str) -> str:
+    """LaTeX as plain text; what the decoder stumbles over loses its commands and braces instead."""
+    try:
+        return str(_decoder().latex_to_text(text))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return re.sub(r"\\(?:[A-Za-z]+\*?|.)|[{}]", " ", text)
+
+
+@cache
+def _decoder() -> "LatexNodes2Text":
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    return LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=False)
 
 
 def _marked_latex(text: str) -> "_Marked":
@@ -217,11 +263,19 @@ def _marked_latex(text: str) -> "_Marked":
             return hit[4]
         several = hit[1].endswith("cites")
         keys = [hit[3], *(re.findall(r"\{([^}]*)\}", hit[4]) if several else ())]
-        asked = [Asked(key.strip()) for key in ",".join(keys).split(",") if key.strip()]
-        return marked.place(asked, narrative=bool(NARRATIVE.search(hit[1]))) + ("" if several else hit[4]) if asked else ""
+        page = _page(hit[2]) if not several else ""
+        asked = [Asked(key.strip(), page=page) for key in ",".join(keys).split(",") if key.strip()]
+        lines = "\n" * hit[0].count("\n", 0, len(hit[0]) - len(hit[4]))
+        return marked.place(asked, narrative=bool(NARRATIVE.search(hit[1]))) + lines + ("" if several else hit[4]) if asked else lines
 
     marked.text = LATEX_CITE.sub(cite, text)
     return marked
+
+
+def _page(around: str) -> str:
+    """The place in the full text that a citation names: `p. 3`, `sec. 2`."""
+    found = PAGE.search(around)
+    return found[0].replace("~", " ").strip() if found else ""
 
 
 class _Marked:
@@ -233,7 +287,7 @@ class _Marked:
 
     def place(self, asked: list[Asked], *, narrative: bool = False) -> str:
         """The mark for a citation; a narrative one is a word of its sentence."""
-        self.cites.append(asked)
+        self.cites.append([replace(one, named=True) for one in asked] if narrative else asked)
         return f"{NAMED if narrative else ''}{OPEN}{len(self.cites) - 1}{CLOSE}"
 
 
@@ -242,7 +296,16 @@ def _cut(marked: _Marked, line: int) -> Iterator[Given]:
     text = re.sub(rf"([.!?。！？])(\s*)((?:{OPEN}\d+{CLOSE}\s*)+)", r"\3\1\2", marked.text)
     for _, start, end in sentences.cut(text.replace("\n", " ")):
         words = text[start:end]
-        asked = [one for hit in PLACE.finditer(words) for one in marked.cites[int(hit[1])]]
-        bare = re.sub(r"\s+([.,;:!?)])", r"\1", re.sub(r"\s+", " ", PLACE.sub("", words))).strip()
+        asked: dict[Asked, int] = {}
+        for hit in PLACE.finditer(words):
+            for one in marked.cites[int(hit[1])]:
+                if one not in asked:
+                    asked[one] = len(_bare(words[: hit.start()]))
+        bare = _bare(words)
         if re.search(r"\w", bare) and NOTE_WARNING not in bare:
-            yield Given(bare, tuple(dict.fromkeys(asked)), line + text.count("\n", 0, start))
+            yield Given(bare, tuple(asked), line + text.count("\n", 0, start), tuple(asked.values()))
+
+
+def _bare(words: str) -> str:
+    """Words without the marks of citations, with single spaces."""
+    return re.sub(r"\s+([.,;:!?)])", r"\1", re.sub(r"\s+", " ", PLACE.sub("", words))).strip()

@@ -350,6 +350,92 @@ class Source:
     date: str = ""
 
 
+Support = Literal["supported", "no objection", "doubtful", "partly", "not", "too little to tell"]
+SUPPORT: dict[Support, str] = {
+    "supported": "the second reader says so; or, by code, a quotation that stands in the abstract, or nearly all of its words in two sentences",
+    "no objection": "code looked and found nothing against it; that is not support",
+    "doubtful": "code found a number, a name, a negation or too few words that do not agree",
+    "partly": "the second reader says that only part of it is said",
+    "not": "the second reader says that it is not said; or, by code, the key names no work, or a quotation does not stand in the abstract",
+    "too little to tell": "the paper is not in the library or has no abstract there, the languages differ, or the sentence says too little",
+}
+"""What an audit says of a citation, best first but for the last, and what each word means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One key that a sentence of a manuscript cites, and whether its paper says so; its statement is the document's of the same number.
+
+    `paper` is the library's key, empty where it has none; `reasons` say why it is not simply supported; `cite` are the
+    sentences of the abstract that come nearest.
+    """
+
+    place: str
+    sentence: str
+    key: str
+    paper: str
+    support: Support
+    by: Literal["code", "second reader"] = "code"
+    reasons: tuple[Problem, ...] = ()
+    cite: Cite | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uncited:
+    """A sentence of a manuscript that claims something and cites nothing."""
+
+    place: str
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """A paper of the library that a manuscript does not cite and that would fit a paragraph: its sentence, and the one beside which it would stand."""
+
+    place: str
+    beside: str
+    cite: Cite
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field in which an entry of a bibliography differs from the library's record of its paper."""
+
+    key: str
+    paper: str
+    place: str
+    field: str
+    given: str
+    known: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found beside the statements.
+
+    `missing` are keys that are cited and stand in no bibliography, each with its place and a key that is spelt like it;
+    `never_cited` entries that no text cites; `unknown` those that are not in the library, each with its title; `remarks`
+    what was odd about the files, each with its place; `own` counts uncited sentences that need no source by the look of them.
+    """
+
+    files: tuple[str, ...] = ()
+    bibliographies: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    uncited: tuple[Uncited, ...] = ()
+    own: int = 0
+    fitting: tuple[Fitting, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    missing: tuple[tuple[str, str, str], ...] = ()
+    never_cited: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[tuple[str, str], ...] = ()
+
+    def count(self, support: Support) -> int:
+        """How many citations are judged so."""
+        return sum(one.support == support for one in self.citations)
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it.
@@ -359,7 +445,7 @@ class Document:
     the papers `nearest` to the person's own abstract; its `novelty` are claims of that abstract.
     """
 
-    task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
+    task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize", "audit"]
     name: str
     sections: tuple[Section, ...] = ()
     columns: tuple[Column, ...] = ()
@@ -383,6 +469,7 @@ class Document:
     tokens_in: int | None = 0
     tokens_out: int | None = 0
     cost_usd: float | None = 0.0
+    audit: Audit | None = None
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -411,6 +498,8 @@ class Document:
                 yield from result.cites
         for assignment in self.assignments:
             yield from assignment.cites
+        for one in self.audit.fitting if self.audit else ():
+            yield one.cite
 
     def renamed(self, names: Mapping[str, str]) -> "Document":
         """The same document with the papers of `names` under other keys."""

@@ -46,6 +46,7 @@ SETTINGS = (
     Setting("taxonomy.depth", int, 2, "CARREL_TAXONOMY_DEPTH", "levels of a grown tree, at most", 1),
     Setting("taxonomy.width", int, 7, "CARREL_TAXONOMY_WIDTH", "nodes beside each other in a grown tree, at most", 2),
     Setting("taxonomy.smallest", int, 2, "CARREL_TAXONOMY_SMALLEST", "papers in a leaf of a grown tree, at least", 1),
+    Setting("audit.cite_macros", tuple, (), "CARREL_AUDIT_CITE_MACROS", 'citation commands of your own, as in ["mycite"], where `audit` does not find what they stand for'),
     Setting("language", str, "English", "CARREL_LANGUAGE", "the language of answers and drafts"),
 )
 
@@ -73,6 +74,7 @@ class Settings:
     taxonomy_depth: int = 2
     taxonomy_width: int = 7
     taxonomy_smallest: int = 2
+    audit_cite_macros: tuple[str, ...] = ()
     language: str = "English"
     origins: dict[str, str] = field(default_factory=dict)
 
@@ -100,7 +102,7 @@ def template() -> str:
         if table and table != section:
             lines += ["", f"[{table}]"]
             section = table
-        shown = f'"{setting.default}"' if setting.type is str else "" if setting.default is None else f"{setting.default:g}"
+        shown = "[]" if setting.type is tuple else f'"{setting.default}"' if setting.type is str else "" if setting.default is None else f"{setting.default:g}"
         lines.append(f"# {setting.help}\n# {name} = {shown}".rstrip())
     return "\n".join(lines) + "\n"
 
@@ -170,7 +172,11 @@ def _from_environment() -> dict[str, object]:
 def _typed(setting: Setting, value: object, where: str) -> object:
     if setting.type is str and isinstance(value, str):
         return value
-    if setting.type is not str and isinstance(value, int | float | str) and not isinstance(value, bool):
+    if setting.type is tuple:
+        listed = value.split(",") if isinstance(value, str) else value
+        if isinstance(listed, list | tuple) and all(isinstance(one, str) for one in listed):
+            return tuple(one.strip().lstrip("\\") for one in listed if one.strip())
+    elif setting.type is not str and isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             number = setting.type(value)
             # Not a number is not at least anything either.
@@ -184,8 +190,8 @@ def _given(name: str, value: object) -> object:
 
 
 def _kind(setting: Setting) -> str:
-    kind = {"str": "text", "int": "a whole number", "float": "a number"}[setting.type.__name__]
-    return kind if setting.type is str else f"{kind}, at least {setting.least:g}"
+    kind = {"str": "text", "int": "a whole number", "float": "a number", "tuple": "a list of texts"}[setting.type.__name__]
+    return kind if setting.type in {str, tuple} else f"{kind}, at least {setting.least:g}"
 
 
 _NAMES = {setting.name.replace(".", "_") for setting in SETTINGS}

@@ -7,7 +7,9 @@ from assistant.document import (
     NOTE_WARNING,
     SECOND_READER,
     SUMMARY_FIELDS,
+    SUPPORT,
     Assignment,
+    Audit,
     Cell,
     Cite,
     Column,
@@ -27,7 +29,7 @@ Json = dict[str, object]
 
 def document_json(document: Document) -> Json:
     """The whole document in the shape of its task; `note` stands only where quotes are from notes."""
-    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _check, "summarize": _summarize}[document.task](document)
+    shape = {"ask": _ask, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _check, "summarize": _summarize, "audit": _audit}[document.task](document)
     return shape | ({"note": NOTE_WARNING} if document.rests_on_notes() else {})
 
 
@@ -119,6 +121,42 @@ def _check(document: Document) -> Json:
         for statement in document.statements
     ]
     return {"statements": statements, "report": report_json(document.report)}
+
+
+def _audit(document: Document) -> Json:
+    """An audit; `cite` is null where no sentence of the abstract comes near."""
+    found = document.audit or Audit()
+    citations = [
+        {
+            "place": one.place,
+            "sentence": one.sentence,
+            "key": one.key,
+            "paper": one.paper or None,
+            "statement": statement.text,
+            "support": one.support,
+            "by": one.by,
+            "reasons": [{"rule": problem.rule or None, "reason": problem.reason, "better": problem.better or None} for problem in one.reasons],
+            "cite": cite_json(one.cite) if one.cite else None,
+        }
+        for one, statement in zip(found.citations, document.statements, strict=True)
+    ]
+    return {
+        "name": document.name,
+        "files": list(found.files),
+        "bibliographies": list(found.bibliographies),
+        "counts": {support: found.count(support) for support in SUPPORT},
+        "citations": citations,
+        "uncited": [{"place": one.place, "text": one.text, "reason": one.reason} for one in found.uncited],
+        "fitting": [{"place": one.place, "beside": one.beside, "cite": cite_json(one.cite)} for one in found.fitting],
+        "differences": [
+            {"key": one.key, "paper": one.paper, "place": one.place, "field": one.field, "given": one.given, "library": one.known} for one in found.differences
+        ],
+        "missing": [{"key": key, "place": place, "near": near or None} for key, place, near in found.missing],
+        "never_cited": list(found.never_cited),
+        "not_in_library": [{"key": key, "title": title} for key, title in found.unknown],
+        "remarks": [{"place": place, "text": text} for place, text in found.remarks],
+        "report": report_json(document.report),
+    }
 
 
 def _coverage(document: Document) -> list[Json]:

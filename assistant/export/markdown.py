@@ -7,6 +7,8 @@ from assistant.document import (
     NOTE_WARNING,
     SECOND_READER,
     SUMMARY_FIELDS,
+    SUPPORT,
+    Audit,
     Cell,
     Cite,
     CoverageNote,
@@ -42,7 +44,7 @@ STATUSES_EXPLAINED = (
 
 def write(document: Document) -> str:
     """The document with what it rests on, its coverage and its checks."""
-    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked, "summarize": _summaries}[document.task](document)
+    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked, "summarize": _summaries, "audit": _audited}[document.task](document)
     parts = [*body, *_coverage(document), *_report(document)]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -126,6 +128,55 @@ def _checked(document: Document) -> list[str]:
         lines += [f"    - {problem.rule}: {markdown(problem.reason)}" for problem in (*statement.blocked, *statement.problems)]
         lines += [f"    - {_quoted(cite)}" for cite in statement.cites if cite.quote]
     return [*lines, ""]
+
+
+def _audited(document: Document) -> list[str]:
+    """Each citation of a manuscript with its verdict, then what else was found, each part only where there is some of it."""
+    found = document.audit or Audit()
+    lines = [f"# {markdown(document.name)}", "", *_warning(document), f"{markdown(audit_line(document))}", ""]
+    lines += [f"- **{word}**: {meaning}" for word, meaning in SUPPORT.items() if found.count(word)]
+    lines += ["", "## Citations", ""] if found.citations else []
+    for one, statement in zip(found.citations, document.statements, strict=True):
+        lines.append(f"- {markdown(one.place)} **{one.support}**{' (second reader)' if one.by == 'second reader' else ''} `{one.key}` {markdown(statement.text)}")
+        lines += [f"    - {f'{problem.rule}: ' if problem.rule else ''}{markdown(problem.reason)}" for problem in one.reasons]
+        lines += [f"    - {_quoted(one.cite)}" for _ in range(1) if one.cite]
+    for heading, entries in audit_parts(document):
+        lines += ["", f"## {heading}", "", *(f"- {markdown(place)} {markdown(said)}".replace("-  ", "- ") for place, said in entries)]
+    return [*lines, ""]
+
+
+def audit_parts(document: Document) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What an audit found beside the citations: headings, and under each places and lines; parts without any are left out."""
+    found = document.audit or Audit()
+    parts = {
+        "Claims without a citation": [(one.place, f"{one.text} ({one.reason})") for one in found.uncited],
+        "Papers of the library that would fit": [(one.place, f"@{one.cite.key} beside “{one.beside}”: “{one.cite.quote}”") for one in found.fitting],
+        "Bibliography entries that differ from the library": [
+            (one.place, f"{one.key} ({one.paper}), {one.field}: {one.given or 'missing'} → {one.known}") for one in found.differences
+        ],
+        "Keys cited that no bibliography has": [(place, f"{key}{f', did you mean {near}?' if near else ''}") for key, place, near in found.missing],
+        "Entries that are not in the library: they cannot be checked": [(key, title) for key, title in found.unknown],
+        "Entries that are never cited": [(key, "") for key in found.never_cited],
+        "About the files": list(found.remarks),
+    }
+    return [(heading, entries) for heading, entries in parts.items() if entries]
+
+
+def audit_line(document: Document) -> str:
+    """An audit in one line."""
+    found = document.audit or Audit()
+    judged = ", ".join(f"{found.count(word)} {word}" for word in SUPPORT if found.count(word)) or "none"
+    counts = (
+        (len(found.uncited), "claim without a citation", "claims without a citation"),
+        (len(found.fitting), "paper of the library would fit", "papers of the library would fit"),
+        (len({one.key for one in found.differences}), "entry differs from the library", "entries differ from the library"),
+        (len(found.missing), "key without an entry", "keys without an entry"),
+        (len(found.unknown), "entry not in the library", "entries not in the library"),
+        (len(found.never_cited), "entry never cited", "entries never cited"),
+    )
+    citations, files = len(found.citations), len(found.files)
+    head = f"{citations} citation{'s' * (citations != 1)} in {files} file{'s' * (files != 1)}: {judged}"
+    return "; ".join([head, *(f"{count} {one if count == 1 else more}" for count, one, more in counts if count)]) + "."
 
 
 def verdict(statement: Statement) -> str:

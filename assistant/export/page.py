@@ -3,12 +3,24 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Document
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, SUPPORT, Document
 from assistant.export import coverage, names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
 from assistant.export.layout import parts
-from assistant.export.markdown import ALREADY, CLOSEST, LEGEND, STATES, nearness, shown, stopped_results, summary, verdict
+from assistant.export.markdown import (
+    ALREADY,
+    CLOSEST,
+    LEGEND,
+    STATES,
+    audit_line,
+    audit_parts,
+    nearness,
+    shown,
+    stopped_results,
+    summary,
+    verdict,
+)
 from assistant.export.templates import environment
 from assistant.export.tree import branches
 from assistant.export.workbook import heading
@@ -25,7 +37,8 @@ def write(document: Document) -> str:
 
     text = _environment().get_template("page.html.j2").render(
         document=document,
-        wide=document.task in {"table", "summarize"},
+        wide=document.task in {"table", "summarize", "audit"},
+        support=SUPPORT,
         branches=branches(document),
         parts=parts(document),
         found=found(document),
@@ -47,7 +60,7 @@ def write(document: Document) -> str:
 def _environment() -> "Environment":
     made = environment(escapes=True)
     made.globals.update(
-        shown=shown, plain=plain, nearness=nearness, summary=summary, verdict=verdict, stopped_results=stopped_results, heading=heading, coverage=coverage,
+        audit_line=audit_line, audit_parts=audit_parts, shown=shown, plain=plain, nearness=nearness, summary=summary, verdict=verdict, stopped_results=stopped_results, heading=heading, coverage=coverage,
         byline=names.byline, listing=names.listing, link=names.link,
     )  # fmt: skip
     return made

@@ -4,11 +4,11 @@ import csv
 import io
 from collections.abc import Iterable
 
-from assistant.document import SUMMARY_FIELDS, Cite, Document, Row
+from assistant.document import SUMMARY_FIELDS, Audit, Cite, Document, Row
 from assistant.export.escape import cell, plain
 from assistant.export.exported import EXPORTED, place_mark, row_marks
 from assistant.export.layout import GROUP, parts, turned
-from assistant.export.markdown import reasons, shown, stopped_results, told, verdict
+from assistant.export.markdown import audit_parts, reasons, shown, stopped_results, told, verdict
 from assistant.export.tree import nowhere, path_names, paths
 
 FROM = "quotes are from"
@@ -16,7 +16,7 @@ FROM = "quotes are from"
 
 def write(document: Document) -> str:
     """The rows of the document's own kind, with a byte order mark, so that spreadsheets read it as UTF-8."""
-    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries}[document.task](document)
+    rows = {"table": _table, "taxonomy": _taxonomy, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries, "audit": _audit}[document.task](document)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerows([[cell(value) for value in row] for row in rows])
@@ -93,6 +93,18 @@ def _checked(document: Document) -> Iterable[list[str]]:
         keys = list(one.keys)
         quotes = _quotes(cite for cite in one.cites if cite.quote)
         yield [one.text, verdict(one), reasons(one), "; ".join(keys), quotes, _whose(document, keys)]
+
+
+def _audit(document: Document) -> Iterable[list[str]]:
+    """A row a citation; then, told apart by the first column, what else was found."""
+    yield ["part", "place", "key", "paper", "support", "by", "statement", "reasons", "sentences", FROM]
+    found = document.audit or Audit()
+    for one, statement in zip(found.citations, document.statements, strict=True):
+        said = " | ".join(f"{problem.rule}: {problem.reason}".removeprefix(": ") for problem in one.reasons)
+        quotes = _quotes([one.cite] if one.cite else ())
+        yield ["Citations", one.place, one.key, one.paper, one.support, one.by, statement.text, said, quotes, _whose(document, [one.paper])]
+    for heading, entries in audit_parts(document):
+        yield from ([heading, place, "", "", "", "", said, "", "", ""] for place, said in entries)
 
 
 def _whose(document: Document, keys: Iterable[str]) -> str:

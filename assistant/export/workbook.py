@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, YOURS, Cell, Cite, Column, Document
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, YOURS, Audit, Cell, Cite, Column, Document
 from assistant.export import coverage
 from assistant.export.checks import HEAD, checks
 from assistant.export.escape import FORMULA_SIGNS, plain, sheet, shortened
 from assistant.export.exported import EXPORTED, place_mark, row_marks
 from assistant.export.layout import GROUP, parts, turned
-from assistant.export.markdown import STATES, reasons, shown, stopped_results, summary, told, verdict
+from assistant.export.markdown import STATES, audit_parts, reasons, shown, stopped_results, summary, told, verdict
 from assistant.export.tree import branches, nowhere, path_names, paths, walked
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001  # no clock stands in a file: the s
 SAVED = re.compile(rb"(?<=>)[^<>]+(?=</dcterms:modified>)")
 """When openpyxl says that the file was saved, whatever it is told."""
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries", "check": "Statements"}
-EVIDENCE, NODES, CHECKS, COVERAGE, NOTES = "Evidence", "Nodes", "Checks", "Coverage", "Coverage notes"
+MAIN = {"ask": "Answer", "draft": "Draft", "table": "Table", "taxonomy": "Tree", "summarize": "Summaries", "check": "Statements", "audit": "Citations"}
+EVIDENCE, NODES, CHECKS, COVERAGE, NOTES, FOUND = "Evidence", "Nodes", "Checks", "Coverage", "Coverage notes", "Found"
 NEAREST, EVIDENCE_NEAREST, NOVELTY = "Closest", "Closest, evidence", "Already there"
 WHERE = "the whole stands in the JSON export"
 
@@ -55,7 +55,7 @@ def write(document: Document) -> bytes:
 
     book = Workbook()
     book.remove(book.worksheets[0])
-    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries}[document.task](document)
+    head, lines = {"table": _table, "taxonomy": _tree, "ask": _statements, "draft": _statements, "check": _checked, "summarize": _summaries, "audit": _audit}[document.task](document)
     cut = _fill(book, MAIN[document.task], *_laid_out(document, head, lines), stays=_stays(document))
     if document.task == "draft" and document.nearest:
         beside, table = _table(document) if document.rows else (["key", "title", "year"], [_paper(document, one.key) for one in document.nearest])
@@ -66,6 +66,8 @@ def write(document: Document) -> bytes:
         cut += _fill(book, NOVELTY, ("your sentence", "claim", "state", "paper", "sentences", "quote", "reason"), _novelty(document))
     if document.nodes:
         cut += _fill(book, NODES, ("id", "node", "parent", "facet", "definition", "example", "papers"), _nodes(document))
+    if document.audit:
+        cut += _fill(book, FOUND, ("part", "place", "what"), [(part, place, said) for part, entries in audit_parts(document) for place, said in entries])
     cut += _fill(book, EVIDENCE, ("row", "column", "quote", "text", "sentences", "marks"), _evidence(head, lines))
     _fill(book, CHECKS, HEAD, [*_report(document, cut), *(check.row for check in checks(document))])
     if document.coverage:
@@ -165,6 +167,16 @@ def _checked(document: Document) -> tuple[Line, list[Line]]:
         cites = tuple(cite for cite in one.cites if cite.quote)
         lines.append([Entry(len(lines) + 1), Entry(one.text, cites, one.marks), verdict(one), reasons(one), keys])
     return ["number", "statement", "verdict", "reasons", "keys"], lines
+
+
+def _audit(document: Document) -> tuple[Line, list[Line]]:
+    found = document.audit or Audit()
+    lines: list[Line] = []
+    for one, statement in zip(found.citations, document.statements, strict=True):
+        reasons = "\n".join(f"{problem.rule}: {problem.reason}".removeprefix(": ") for problem in one.reasons)
+        said = Entry(statement.text, (one.cite,) if one.cite else (), statement.marks)
+        lines.append([Entry(len(lines) + 1), one.place, one.key, one.paper, one.support, one.by, said, reasons])
+    return ["number", "place", "key", "paper", "support", "by", "statement", "reasons"], lines
 
 
 def _summaries(document: Document) -> tuple[Line, list[Line]]:

@@ -64,7 +64,7 @@ def check(
 def checked(library: Library, given: Given, own: OwnText | None = None) -> Statement:
     """One statement with what blocks it, what marks it, and the sentences it can rest on."""
     cites, papers, problems = _resolved(library, given, own)
-    evidence = replace(_evidence(library, given.text, papers), own=own)
+    evidence = replace(evidence_beside(library, given.text, papers), own=own)
     statement = Statement(given.text, cites)
     blocked = [*problems, *free_form(given.text)]
     if cites:
@@ -74,10 +74,10 @@ def checked(library: Library, given: Given, own: OwnText | None = None) -> State
     found = judged(statement, evidence)
     if not papers and OWN.search(given.text):
         found = replace(found, problems=tuple(problem for problem in found.problems if cites and problem.rule in OF_OWN_WORK))
-    return replace(found, cites=tuple(_narrowed(cite, given, evidence) for cite in found.cites), blocked=tuple(blocked))
+    return replace(found, cites=tuple(narrowed(cite, given, evidence) for cite in found.cites), blocked=tuple(blocked))
 
 
-def _evidence(library: Library, text: str, papers: Sequence[Paper]) -> Evidence:
+def evidence_beside(library: Library, text: str, papers: Sequence[Paper]) -> Evidence:
     """The cited papers and those of the library that share the statement's words most."""
     rivals = [number for number, _ in ranking(library.catalog, " ".join(list(dict.fromkeys(text.split()))[:MOST_WORDS]))[:RIVALS]] if papers else []
     numbers = {paper.number for paper in papers}
@@ -126,7 +126,7 @@ def _resolved(library: Library, given: Given, own: OwnText | None) -> Resolved:
 def _anchored(library: Library, paper: Paper, asked: Asked, statement: str) -> tuple[list[Cite], list[Problem]]:
     """The sentences that a citation names, one citation a sentence, and what is wrong with it."""
     texts = library.texts(paper)
-    text = _text(texts, asked, statement)
+    text = meant_text(texts, asked, statement)
     if text is None:
         return [], [Problem(statement, "R1", f"{paper.key} has no {asked.text or 'text'} in the library")]
     problems = []
@@ -140,7 +140,7 @@ def _anchored(library: Library, paper: Paper, asked: Asked, statement: str) -> t
     return [Cite(paper.key, text.role, (number,), text.sentence(number), text.id) for number in numbers], problems
 
 
-def _text(texts: Sequence[Text], asked: Asked, statement: str) -> Text | None:
+def meant_text(texts: Sequence[Text], asked: Asked, statement: str) -> Text | None:
     """The text that a citation means: the one it names, the one that holds its quote, else the abstract in the statement's language."""
     if asked.text:
         return next((text for text in texts if text.role == asked.text), None)
@@ -161,7 +161,7 @@ def _quoted(text: Text, quote: str) -> list[int]:
     return next((list(range(first, last + 1)) for first, last in runs if stands_in(quote, text.run(first, last))), [])
 
 
-def _narrowed(cite: Cite, given: Given, evidence: Evidence) -> Cite:
+def narrowed(cite: Cite, given: Given, evidence: Evidence) -> Cite:
     """A citation of a whole abstract as the few sentences that share most words with the statement; none where none does."""
     asked = {number for one in given.cites for number in one.sentences}
     if len(cite.sentences) <= WHERE or set(cite.sentences) <= asked:
