@@ -37,12 +37,27 @@ class Problem:
     better: str = ""
 
 
+Citations = Literal["", "citep", "cite", "autocite", "numbered", "pandoc", "textual"]
+CITATIONS: tuple[Citations, ...] = ("citep", "cite", "autocite", "numbered", "pandoc", "textual")
+"""How a text cites: natbib, plain LaTeX, biblatex, numbers with a list, pandoc, or with the authors' names as words of the sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A paper that is a word of its sentence: its authors' name as code put it there, its key, and where in the text it begins."""
+
+    name: str
+    key: str
+    at: int
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A sentence, what it rests on, and what was found.
 
     `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
-    asked; `exchange` names the request that it came from. `by` code are figures that code counted.
+    asked; `exchange` names the request that it came from. `by` code are figures that code counted. `named` are
+    the papers whose authors the text names, in its order.
     """
 
     text: str
@@ -53,6 +68,7 @@ class Statement:
     exchange: str = ""
     blocked: tuple[Problem, ...] = ()
     by: Literal["model", "code"] = "model"
+    named: tuple[Named, ...] = ()
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -258,6 +274,8 @@ class Source:
     is_note: bool
     details: dict[str, str] = field(default_factory=dict)
     date: str = ""
+    categories: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +283,8 @@ class Document:
     """What a task made. Parts that it has not are empty; every export takes the whole of it.
 
     `restated` is the question as it was looked up, where that is not the question as it was asked. A table whose rows stand
-    in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper.
+    in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper. `citations` is how its text
+    is to cite, where a format has several ways and the person chose one.
     """
 
     task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize"]
@@ -284,6 +303,7 @@ class Document:
     report: Report = field(default_factory=Report)
     outcome: str = ""
     restated: str = ""
+    citations: Citations = ""
     model: str = ""
     tokens_in: int | None = 0
     tokens_out: int | None = 0
@@ -322,10 +342,13 @@ class Document:
         def cites(old: tuple[Cite, ...]) -> tuple[Cite, ...]:
             return tuple(replace(cite, key=names.get(cite.key, cite.key)) for cite in old)
 
+        def named(old: tuple[Named, ...]) -> tuple[Named, ...]:
+            return tuple(replace(one, key=names.get(one.key, one.key)) for one in old)
+
         return replace(
             self,
             sections=tuple(
-                replace(section, statements=tuple(replace(one, cites=cites(one.cites)) for one in section.statements))
+                replace(section, statements=tuple(replace(one, cites=cites(one.cites), named=named(one.named)) for one in section.statements))
                 for section in self.sections
             ),
             rows=tuple(
@@ -361,7 +384,9 @@ class Document:
 
         def statement(one: Statement) -> Statement:
             cites, lost = moved(one.cites, one.text)
-            return replace(one, cites=cites, problems=(*one.problems, *lost))
+            moved_to = {old.key: new.key for old, new in zip(one.cites, cites, strict=True)}
+            named = tuple(replace(name, key=moved_to.get(name.key, name.key)) for name in one.named)
+            return replace(one, cites=cites, problems=(*one.problems, *lost), named=named)
 
         def cell(one: Cell) -> Cell:
             cites, lost = moved(one.cites, one.raw)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assistant.document import Cite, Problem, Statement
 from assistant.errors import GatewayError, ReplyUnusable
-from assistant.evidence import GROUP, Evidence
+from assistant.evidence import GROUP, Evidence, written_again
 from assistant.gateway import Gateway, Message, Request
 from assistant.grounding import checked
 from assistant.wording import block
@@ -23,7 +23,7 @@ BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
 STOPS = frozenset(".!?。！？")
-ENDED = re.compile(rf"(?:{GROUP.pattern}\s*)+(?P<stop>[.!?。！？])?(?:\s+(?=[A-ZÀ-Þ0-9\"“(])|\s*(?=[\u3040-\u9fff]))")
+ENDED = re.compile(rf"(?:{GROUP.pattern}\s*)+(?P<stop>[.!?。！？])?(?:\s+(?=[A-ZÀ-Þ0-9\"“({{])|\s*(?=[\u3040-\u9fff]))")
 """Labels that another sentence follows."""
 
 
@@ -169,7 +169,8 @@ def _mended(
     if not stopped:
         return Written(tuple(statement for statement, _ in drafts))
     first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
-    exchange, again = _again(gateway, request, reply, list(first.values()), own) if may_ask else ("", [])
+    shown = [replace(first[at], text=written_again(drafts[at][0], evidence)) for at in stopped]
+    exchange, again = _again(gateway, request, reply, shown, own) if may_ask else ("", [])
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
         statement, problems = _from(exchange, checked(line, evidence)) if line and line.strip(".") != DROP else (None, list(first.values())[:1])

@@ -1,5 +1,6 @@
 """The draft command: a plan to edit, then the text."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from assistant.cli.model import (
     LONG_REPLY,
     WORDING,
     asking,
+    cite_option,
     confirm_price,
     desk,
     finish,
@@ -19,7 +21,7 @@ from assistant.cli.model import (
     output_option,
     show_options,
 )
-from assistant.document import Document
+from assistant.document import Citations, Document
 from assistant.errors import UsageError
 from assistant.export.markdown import sentence
 from assistant.files import plan_file, read_tree, taxonomy_file, write_kept
@@ -50,6 +52,7 @@ def _print_draft(document: Document) -> None:
 @show_options
 @scope_options
 @model_options
+@cite_option
 @formats_option
 @output_option
 @click.pass_obj
@@ -64,6 +67,7 @@ def draft(
     show: bool,
     run: bool,
     as_json: bool,
+    cite: Citations,
     formats: tuple[str, ...],
     output: Path | None,
     **options: object,
@@ -83,7 +87,7 @@ def draft(
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
-        document = with_sources(library, task.document(library, name, planned(library, path), library.considered(scope)))
+        document = replace(with_sources(library, task.document(library, name, planned(library, path), library.considered(scope))), citations=cite)
         finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
@@ -98,7 +102,7 @@ def draft(
             note(f"the plan is in {path}, yours to edit")
         if plan_only:
             return
-        document = task.text(at, name, planned(at.library, path), papers, bar)
+        document = replace(task.text(at, name, planned(at.library, path), papers, bar, textual=cite == "textual"), citations=cite)
     finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
 
 

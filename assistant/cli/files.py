@@ -1,7 +1,7 @@
 """Commands about files and money: export, cost, settings."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,10 @@ import click
 
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table
-from assistant.document import Document
+from assistant.cli.model import cite_option
+from assistant.document import Citations, Document
 from assistant.errors import UsageError
-from assistant.export import WRITERS, formats_of, written
+from assistant.export import FORMATS, formats_of, written
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
 from assistant.settings import SETTINGS
 from assistant.tasks import ask
@@ -27,13 +28,14 @@ KINDS = ("ask", "summarize", "table", "taxonomy", "draft")
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name", default="")
-@click.option("--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="A format; otherwise all that fit.")
+@click.option("--to", "formats", multiple=True, type=click.Choice(list(FORMATS)), help="A format; otherwise all that fit.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for the files; otherwise exports/.")
+@cite_option
 @click.pass_obj
-def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None) -> None:
+def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None, cite: Citations) -> None:
     """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none."""
     library = context.library(keywords_only=True)
-    document = with_sources(library, stored_document(library, kind, name))
+    document = replace(with_sources(library, stored_document(library, kind, name)), citations=cite)
     for path in written(document, output or library.folder / "exports", formats or formats_of(kind)):
         click.echo(path)
 

@@ -89,11 +89,11 @@ def plan(desk: Desk, name: str, topic: str, papers: Sequence[Paper], paragraphs:
     return _planned(parsed.value, evidence)
 
 
-def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Callable[[int, int], None]) -> Document:
-    """The draft, after writing the paragraphs whose plan changed since they were last written."""
+def text(desk: Desk, name: str, plan: Plan, papers: Sequence[Paper], on_done: Callable[[int, int], None], *, textual: bool = False) -> Document:
+    """The draft, after writing the paragraphs whose plan changed since they were last written; `textual` names papers as words of sentences."""
     have = desk.library.catalog.findings(TASK, slug(name))
     waiting = [(at, one) for at, one in enumerate(plan.paragraphs, 1) if (_item(one), 0) not in have]
-    jobs = [_asked(desk, name, at, paragraph) for at, paragraph in waiting]
+    jobs = [_asked(desk, name, at, paragraph, textual=textual) for at, paragraph in waiting]
     by_label = {request.label: paragraph for (request, _), (_, paragraph) in zip(jobs, waiting, strict=True)}
     failed: list[str] = []
     last: GatewayError | None = None
@@ -124,14 +124,15 @@ def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], f
     return Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), report=report)
 
 
-def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph) -> tuple[Request, Evidence]:
+def _asked(desk: Desk, name: str, at: int, paragraph: PlannedParagraph, *, textual: bool = False) -> tuple[Request, Evidence]:
     """The prompt for the `at`-th paragraph, which shows the papers that its plan names and no others."""
-    evidence = gathered(desk.library, [desk.library.paper(key) for key in paragraph.keys])
+    evidence = replace(gathered(desk.library, [desk.library.paper(key) for key in paragraph.keys]), textual=textual)
     request = desk.request(
         "draft/paragraph",
         label_for(TASK, "paragraph", f"{slug(name)}-{at:02}"),
         papers=evidence.papers,
         heading=paragraph.heading,
+        textual=textual,
         lines=[(sentence, _labels(sentence, evidence)) for sentence in paragraph.sentences],
     )
     return request, evidence
