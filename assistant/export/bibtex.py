@@ -29,10 +29,11 @@ PROCEEDINGS = re.compile(
 JOURNAL = re.compile(r"\b(?:journal|transactions|trans\.|letters|review|annals|magazine|bulletin|nature|science|jmlr|tmlr|tacl|pnas|plos)\b", re.IGNORECASE)
 ARXIV_SUBJECT = re.compile(r"[a-z-]+(?:\.[A-Za-z-]{2,})?")
 TAUGHT = (
-    '@preamble{{"\\ifcsname ver@CJKutf8.sty\\endcsname \\else {}\\fi "}}\n'
+    '@preamble{{"\\def\\lettersknown{{\\ifcsname ver@CJKutf8.sty\\endcsname \\else {}\\fi }}\\lettersknown '
+    '\\immediate\\write\\csname @auxout\\endcsname {{\\detokenize\\expandafter{{\\lettersknown}}}} "}}\n'
     "% pdfLaTeX prints letters that it has no font for as their numbers; LuaLaTeX, XeLaTeX and the package CJKutf8 print them as they are\n"
 )
-"""What lets pdfLaTeX compile a bibliography in any alphabet."""
+"""What lets pdfLaTeX compile a bibliography in any alphabet; by way of the .aux file also the names that the text before it cites."""
 SIGN = "\\expandafter\\ifx\\csname u8:\\detokenize{{{sign}}}\\endcsname \\relax \\expandafter\\gdef\\csname u8:\\detokenize{{{sign}}}\\endcsname {{{meaning}}}\\fi "
 
 
@@ -55,7 +56,7 @@ def _meaning(sign: str) -> str:
     if kind in {"Mn", "Me", "Cf"}:
         return ""
     known = " " if kind == "Zs" else command(sign)
-    return known if known.isascii() else f"[{ord(sign):X}]"
+    return known if known.isascii() else f"[{ord(sign):X}]\\penalty0 "
 
 
 def entry(source: Source) -> str:
@@ -100,12 +101,16 @@ def _type(source: Source) -> str:
 def _venue(source: Source, known: Mapping[str, str], kind: str) -> dict[str, str]:
     """The venue under the name of its entry's type, or of the detail that it was taken from.
 
-    Of a type that prints none, `howpublished` prints it, and `journal` keeps it for those who read the file.
+    Of a type that prints none, `howpublished` prints it, and `journal` keeps it for those who read the file; where it is
+    arXiv or its like, which `eprint` prints, `journal` alone.
     """
     same = [name for name in ("series", "school", "institution", "publisher") if source.venue and known.get(name) == source.venue]
-    name = VENUE.get(kind) or (same[0] if same else "")
+    usual = VENUE.get(kind, "")
+    name = same[0] if same and usual not in {"journal", "booktitle"} else usual
     said = bibtex(source.venue)
-    return {name: said} if name else {"howpublished": said, "journal": said} if said else {}
+    if name or not said:
+        return {name: said} if name else {}
+    return {"journal": said} if NO_PLACE.search(source.venue) else {"howpublished": said, "journal": said}
 
 
 def _authors(source: Source) -> str:
@@ -118,9 +123,17 @@ def _authors(source: Source) -> str:
 def _name(name: str) -> str:
     """A person's name first name first, with a suffix in the order that BibTeX wants; one that is no person's whole, in braces."""
     given, family, suffix = parted(name)
-    if suffix:
-        return f"{field(family)}, {field(suffix)}, {field(given)}"
-    return f"{{{field(name)}}}" if is_corporate(name) else field(name)
+    if is_corporate(name) or "[" in name or "]" in name:  # a bracket would end the label that natbib makes of it
+        return f"{{{field(name)}}}"
+    *before, last = family.split() or [""]
+    first, family = " ".join(map(_initial, given.split())), " ".join([*map(_initial, before), field(last)])
+    return f"{family}, {field(suffix)}, {first}" if suffix else f"{first} {family}".strip()
+
+
+def _initial(word: str) -> str:
+    """A given name whose first letter BibTeX can take alone: of a letter that it knows no command for it would take a part."""
+    written = field(word)
+    return written if written[:1].isascii() else f"{{\\relax {written[0]}}}{written[1:]}"
 
 
 def _verbatim(value: str) -> str:

@@ -16,8 +16,10 @@ READ = "markdown-raw_html-raw_tex-raw_attribute-yaml_metadata_block-pandoc_title
 """What pandoc may take for more than text in the Markdown: nothing that could do anything."""
 STYLE = "default.csl"
 """How pandoc prints citations where nobody says otherwise: Chicago, author and date."""
-IMAGE = re.compile(rb'"t"\s*:\s*"(?:Image|RawInline|RawBlock)"')
+IMAGE = re.compile(rb'"t":"(?:Image"|Raw(?:Inline|Block)","c":\["(?!latex))')
 """What pandoc would fetch or pass on as it is; no text of ours has it."""
+QUOTE = ("\\textquotedbl{}", '"')
+"""What pandoc does not know of LaTeX, and what it takes for the same."""
 ASIDE = "the other formats do not need it"
 
 
@@ -29,7 +31,7 @@ def write(document: Document) -> bytes:
     with TemporaryDirectory(prefix="carrel-") as name:
         folder = Path(name)
         (folder / "text.md").write_text(markdown.paper(document), "utf-8")
-        (folder / "refs.bib").write_text(bibtex.write(document), "utf-8")
+        (folder / "refs.bib").write_text(bibtex.write(document).replace(*QUOTE), "utf-8")
         cites = [] if document.citations == "numbered" else ["--citeproc", "--bibliography=refs.bib"]
         sandbox = ["--sandbox"] if "--sandbox" in _ran([pandoc, "--help"], folder).decode() else []
         if cites and sandbox:  # some installations keep the style where the sandbox does not reach

@@ -36,6 +36,7 @@ COMMENT = re.compile(r"(?<!\\)%")
 """A percent sign that LaTeX would take for the start of a comment; in a title or a cell it is one of percent."""
 ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0125\u0128-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u0165\u0168-\u016f\u0172-\u017e]")
 """Letters with accents, and ligatures, that BibTeX has commands for."""
+DOTLESS = re.compile(r"\\([ij])(?![A-Za-z])")
 OTHER_SCRIPT = re.compile("[^\x00-\u017f]+")
 OTHER_SCRIPT_DEFINED = (
     "% other alphabets print where the font has them (LuaLaTeX, XeLaTeX), else as their numbers; with CJKutf8 give \\otherscript a meaning of your own",
@@ -170,13 +171,20 @@ def _is_harmless(formula: str) -> bool:
 
 
 def field(text: str) -> str:
-    """A text inside a field of a BibTeX entry, as it is: BibTeX counts braces even where a backslash stands before them.
+    """A text inside a field of a BibTeX entry, as it is: BibTeX counts braces even where a backslash stands before them, and biber
+    makes bare ones of their other names.
 
     Accents are commands in braces, which BibTeX takes for one letter each where it shortens a name or sorts. Other letters
     and signs stay as they are: what pdfLaTeX is to make of them stands at the head of the bibliography.
     """
-    written = _escaped(text).replace("\\{", "{\\textbraceleft}").replace("\\}", "{\\textbraceright}")
-    return ACCENTED.sub(lambda letter: f"{{{command(letter[0])}}}", written)
+    written = _escaped(text).replace("\\{", "\\ensuremath{\\lbrace}").replace("\\}", "\\ensuremath{\\rbrace}")
+    return ACCENTED.sub(lambda letter: f"{{{_accented(letter[0])}}}", written)
+
+
+def _accented(letter: str) -> str:
+    """A letter as its command, of an i with its dot, which biber would take for another letter without it."""
+    said = command(letter).strip("{}") if command(letter).startswith("{") else command(letter)
+    return DOTLESS.sub(r"\1", said) if len(said) > 2 else said
 
 
 def _word(word: str) -> str:
