@@ -11,7 +11,7 @@ from assistant.wording import block
 
 ROOT = Path(__file__).parents[1]
 DOCS = {path.name: path.read_text("utf-8") for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
-TEMPLATES = sorted(path.relative_to(ROOT / "prompts").as_posix().removesuffix(".md.j2") for path in (ROOT / "prompts").glob("*/*.md.j2"))
+TEMPLATES = sorted(path.relative_to(ROOT / "prompts").as_posix().removesuffix(".md.j2") for path in (ROOT / "prompts").glob("*/[!_]*.md.j2"))
 
 
 def test_the_readme_is_short() -> None:

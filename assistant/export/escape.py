@@ -171,10 +171,9 @@ def _is_harmless(formula: str) -> bool:
 
 
 def field(text: str) -> str:
-    """A text inside a field of a BibTeX entry, as it is: BibTeX counts braces even where a backslash stands before them, and biber
-    makes bare ones of their other names.
+    """A text inside a field of a BibTeX entry, as it is.
 
-    Accents are commands in braces, which BibTeX takes for one letter each where it shortens a name or sorts. Other letters
+    Braces are mathematics: BibTeX counts them even behind a backslash, and biber makes bare ones of their other names. Accents are commands in braces, which BibTeX takes for one letter each where it shortens a name or sorts. Other letters
     and signs stay as they are: what pdfLaTeX is to make of them stands at the head of the bibliography.
     """
     written = _escaped(text).replace("\\{", "\\ensuremath{\\lbrace}").replace("\\}", "\\ensuremath{\\rbrace}")

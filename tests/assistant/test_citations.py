@@ -19,6 +19,7 @@ from assistant.evidence import Evidence, gathered, written_again
 from assistant.export import WRITERS, bibtex, docx, latex, markdown, written
 from assistant.grounding import checked
 from assistant.shapes import statement_json
+from assistant.wording import render
 from store.formats import read_bytes, read_file
 from store.library import Library
 from store.paper import Record
@@ -177,6 +178,16 @@ def test_other_braces_are_no_names(evidence: Evidence) -> None:
     assert (statement.text, statement.named) == ("{2} study rewards.", ())
     both, _ = checked("{1, 2} study rewards. [2.2][1.1]", evidence)
     assert both.text == "Çağatan and Zhao and Qian et al. study rewards."
+
+
+def test_the_prompt_asks_for_braces_only_where_names_are_wanted(evidence: Evidence) -> None:
+    """The rest of the prompt is the same to the letter."""
+    plain, textual = (
+        render("draft/paragraph", None, language="English", papers=evidence.papers, heading="H", lines=[], textual=wanted)[0].content for wanted in (False, True)
+    )
+    assert "{3} becomes the name" in textual
+    assert "{3}" not in plain
+    assert [line for line in textual.splitlines() if line in plain.splitlines()] == plain.splitlines()
 
 
 # -- bibliographies
