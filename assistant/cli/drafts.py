@@ -67,7 +67,7 @@ def draft(
     show: bool,
     run: bool,
     as_json: bool,
-    cite: Citations,
+    cite: Citations | None,
     formats: tuple[str, ...],
     output: Path | None,
     **options: object,
@@ -87,7 +87,7 @@ def draft(
         if not path.exists():
             raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
         library = context.library(keywords_only=True)
-        document = replace(with_sources(library, task.document(library, name, planned(library, path), library.considered(scope))), citations=cite)
+        document = replace(with_sources(library, task.document(library, name, planned(library, path), library.considered(scope))), citations=cite or "")
         finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
         return
     with desk(context, wanted, keywords_only=True) as at, progress("writing paragraphs") as bar:
@@ -102,7 +102,7 @@ def draft(
             note(f"the plan is in {path}, yours to edit")
         if plan_only:
             return
-        document = replace(task.text(at, name, planned(at.library, path), papers, bar, textual=cite == "textual"), citations=cite)
+        document = replace(task.text(at, name, planned(at.library, path), papers, bar, textual=cite == "textual"), citations=cite or "")
     finish(context, document, _print_draft, as_json=as_json, formats=formats, output=output)
 
 

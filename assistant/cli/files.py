@@ -32,10 +32,10 @@ KINDS = ("ask", "summarize", "table", "taxonomy", "draft")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for the files; otherwise exports/.")
 @cite_option
 @click.pass_obj
-def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None, cite: Citations) -> None:
+def export(context: Context, /, kind: str, name: str, formats: tuple[str, ...], output: Path | None, cite: Citations | None) -> None:
     """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none."""
     library = context.library(keywords_only=True)
-    document = replace(with_sources(library, stored_document(library, kind, name)), citations=cite)
+    document = replace(with_sources(library, stored_document(library, kind, name)), citations=cite or "")
     for path in written(document, output or library.folder / "exports", formats or formats_of(kind)):
         click.echo(path)
 

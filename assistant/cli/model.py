@@ -72,7 +72,6 @@ formats_option = click.option(
 cite_option = click.option(
     "--cite",
     type=click.Choice(CITATIONS),
-    default="",
     help="How the text cites: natbib (citep), plain LaTeX (cite), biblatex (autocite), numbered, pandoc, or with authors as words (textual).",
 )
 output_option = click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
