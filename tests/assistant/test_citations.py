@@ -25,7 +25,8 @@ from store.library import Library
 from store.paper import Record
 from tests.assistant.test_export import HOSTILE, documents, source
 from tests.assistant.test_latex import faults
-from tests.conftest import EXAMPLE, ROOT
+from tests.assistant.test_trace import MADE, REPLAY
+from tests.conftest import EXAMPLE, ROOT, Carrel
 
 NEEDS_LATEX = pytest.mark.skipif(shutil.which("pdflatex") is None or shutil.which("bibtex") is None, reason="LaTeX is not installed")
 NEEDS_PANDOC = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
@@ -330,3 +331,15 @@ def test_without_pandoc_nothing_else_is_lost(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(OutputError, match=r"https://pandoc\.org"):
         written(draft(), tmp_path, ["docx", "md", "bib"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d.bib", "d.md"]
+
+
+@NEEDS_PANDOC
+def test_a_stored_draft_is_printed_in_another_style(carrel: Carrel, folder: Path, tmp_path: Path) -> None:
+    """`export --cite` asks no model; each citation of the text is of the style, and the Word file is whole."""
+    for task in ("taxonomy", "draft"):
+        assert carrel(*MADE[task], *REPLAY, at=folder).code == 0
+    done = carrel("export", "draft", "related-work", "--to", "tex", "--to", "docx", "--cite", "autocite", "--output", tmp_path, at=folder)
+    assert done.code == 0, done.err
+    commands = re.findall(r"\\([a-z]*cite[a-z]*)\{", (tmp_path / "related-work.tex").read_text("utf-8"))
+    assert set(commands) == {"autocite"}
+    assert (tmp_path / "related-work.docx").read_bytes().startswith(b"PK")
