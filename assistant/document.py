@@ -63,13 +63,28 @@ class Problem:
     better: str = ""
 
 
+Citations = Literal["", "citep", "cite", "autocite", "numbered", "pandoc", "textual"]
+CITATIONS: tuple[Citations, ...] = ("citep", "cite", "autocite", "numbered", "pandoc", "textual")
+"""How a text cites: natbib, plain LaTeX, biblatex, numbers with a list, pandoc, or with the authors' names as words of the sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A paper that is a word of its sentence: its authors' name as code put it there, its key, and where in the text it begins."""
+
+    name: str
+    key: str
+    at: int
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A sentence, what it rests on, and what was found.
 
     `problems` mark it; `blocked` stop it, and are found only in statements that others wrote; `unchecked` are rules that could not be applied; `verdict` is the second reader's, where one was
     asked; `exchange` names the request that it came from. `by` code are figures that code counted. `line` is the line of a
-    draft's plan, from 1 in its paragraph, that it was written for.
+    draft's plan, from 1 in its paragraph, that it was written for. `named` are the papers whose authors the text names, in
+    its order.
     """
 
     text: str
@@ -81,6 +96,7 @@ class Statement:
     blocked: tuple[Problem, ...] = ()
     by: Literal["model", "code"] = "model"
     line: int = 0
+    named: tuple[Named, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -348,6 +364,8 @@ class Source:
     is_note: bool
     details: dict[str, str] = field(default_factory=dict)
     date: str = ""
+    categories: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
 
 
 Support = Literal["supported", "no objection", "doubtful", "partly", "not", "too little to tell"]
@@ -442,7 +460,8 @@ class Document:
 
     `restated` is the question as it was looked up, where that is not the question as it was asked. A table whose rows stand
     in `groups` may have a paper in several; one that is `transposed` is printed with a column a paper. The table of a draft holds
-    the papers `nearest` to the person's own abstract; its `novelty` are claims of that abstract.
+    the papers `nearest` to the person's own abstract; its `novelty` are claims of that abstract. `citations` is how
+    its text is to cite, where a format has several ways and the person chose one.
     """
 
     task: Literal["ask", "table", "taxonomy", "draft", "check", "summarize", "audit"]
@@ -465,6 +484,7 @@ class Document:
     restated: str = ""
     nearest: tuple[Nearness, ...] = ()
     novelty: tuple[Novelty, ...] = ()
+    citations: Citations = ""
     model: str = ""
     tokens_in: int | None = 0
     tokens_out: int | None = 0
@@ -507,10 +527,13 @@ class Document:
         def cites(old: tuple[Cite, ...]) -> tuple[Cite, ...]:
             return tuple(replace(cite, key=names.get(cite.key, cite.key)) for cite in old)
 
+        def named(old: tuple[Named, ...]) -> tuple[Named, ...]:
+            return tuple(replace(one, key=names.get(one.key, one.key)) for one in old)
+
         return replace(
             self,
             sections=tuple(
-                replace(section, statements=tuple(replace(one, cites=cites(one.cites)) for one in section.statements))
+                replace(section, statements=tuple(replace(one, cites=cites(one.cites), named=named(one.named)) for one in section.statements))
                 for section in self.sections
             ),
             rows=tuple(
@@ -549,7 +572,9 @@ class Document:
 
         def statement(one: Statement) -> Statement:
             cites, lost = moved(one.cites, one.text)
-            return replace(one, cites=cites, problems=(*one.problems, *lost))
+            moved_to = {old.key: new.key for old, new in zip(one.cites, cites, strict=True)}
+            named = tuple(replace(name, key=moved_to.get(name.key, name.key)) for name in one.named)
+            return replace(one, cites=cites, problems=(*one.problems, *lost), named=named)
 
         def cell(one: Cell) -> Cell:
             cites, lost = moved(one.cites, one.raw)

@@ -7,10 +7,12 @@ stored text, so a quote is verbatim by construction.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from assistant.document import OWN, SCOPE, Cite, Source
+from assistant.authors import called
+from assistant.document import OWN, SCOPE, Cite, Named, Source, Statement
 from assistant.visible import HIDDEN, reads_like_an_instruction, visible
 from store.library import Library
 from store.paper import Paper
@@ -24,6 +26,10 @@ NO_LABEL = re.compile(r"[\[<][^\[\]<>\d]{0,20}\d+\s?\.\s?-?\d+[^\[\]<>]{0,30}(?:
 """What looks like a label and is none, after the labels were taken out: `[see 3.2]`, `[3.2`, `<3.2>`."""
 NO_PAPER = -1
 """The paper of a number that stands where a label should: none."""
+NAME = re.compile(r"(?<![A-Za-z0-9^_\\}$])\{\s?(\d{1,4}(?:\s?,\s?\d{1,4}){0,9})\s?\}(?![A-Za-z0-9{])")
+"""`{3}` for the authors of paper 3; in mathematics (`x^{2}`, `\\{1\\}`) it is none."""
+BARE = "they"
+"""What stands for a name while the rules look at a sentence."""
 EMPTIED = re.compile(r"\[\s?\]|``|\*\*\s?\*\*")
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +143,13 @@ class Evidence:
     """The papers of one prompt, in order of key, numbered from 1, and beside them the person's own abstract where it is shown.
 
     `searched` are sentences of code on what all papers of the scope lack; their labels follow those of the papers.
+    Where it is `textual`, a reply may write `{3}` for the authors of paper 3.
     """
 
     papers: tuple[Shown, ...]
     searched: tuple[str, ...] = ()
     own: OwnText | None = None
+    textual: bool = False
 
     @property
     def found(self) -> list[Line]:
@@ -253,7 +261,69 @@ def source_of(paper: Paper) -> Source:
         is_note=paper.kind == "note",
         details=dict(paper.details),
         date=paper.date,
+        categories=paper.categories,
+        keywords=paper.keywords,
     )
+
+
+class Spoken(NamedTuple):
+    """A sentence with the names of papers put in for `{3}`, what they are, the same sentence with a bare word for each, and what cannot be named."""
+
+    text: str
+    named: tuple[Named, ...]
+    bare: str
+    faults: tuple[tuple[str, str], ...]
+
+
+def spoken(text: str, cites: Sequence[Cite], evidence: Evidence) -> Spoken:
+    """The sentence with each `{3}` as the library calls the authors of paper 3, which the sentence has to cite.
+
+    The rules are held against the bare sentence, so that a name is neither a reference in free form nor a word or a
+    number that the cited sentences lack. Faults are (rule, reason).
+    """
+    cited = {cite.key for cite in cites}
+    said, bare, at, past = "", "", 0, 0
+    named: list[Named] = []
+    faults: list[tuple[str, str]] = []
+    for hit in NAME.finditer(text):
+        numbers = [int(number) for number in hit[1].split(",")]
+        papers = [evidence.papers[number - 1].paper for number in numbers if 1 <= number <= len(evidence.papers)]
+        whole = len(papers) == len(numbers) and all(paper.key in cited for paper in papers)
+        if len(numbers) > 1 and not whole:
+            continue  # a set of numbers, as in {0, 1}
+        said, bare = said + text[past : hit.start()], bare + text[at : hit.start()] + BARE
+        at = past = hit.end()
+        found = _name_faults(hit[0], papers, cited)
+        faults += found
+        if found:
+            said += hit[0]
+            continue
+        for place, paper in enumerate(papers):
+            said += "" if not place else " and " if place == len(papers) - 1 else ", "
+            name = called(paper.authors, paper.author_count, paper.organization)
+            named.append(Named(name, paper.key, len(said)))
+            said += name if said else name[:1].upper() + name[1:]
+        past += said.endswith(".") and text[past : past + 1] == "."  # the full stop of “et al.” ends the sentence too
+    return Spoken(said + text[past:], tuple(named), bare + text[at:], tuple(faults))
+
+
+def _name_faults(written: str, papers: Sequence[Paper], cited: Collection[str]) -> list[tuple[str, str]]:
+    if not papers:
+        return [("R2", f"{written} names a paper that was not shown")]
+    unknown = [paper.key for paper in papers if not called(paper.authors, paper.author_count, paper.organization)]
+    if unknown:
+        return [("R9", f"the library knows no author of {unknown[0]}, so {written} cannot be named")]
+    return [("R2", f"{written} is named, but no sentence of {paper.key} is cited") for paper in papers if paper.key not in cited]
+
+
+def written_again(statement: Statement, evidence: Evidence) -> str:
+    """The statement's text as a reply that would have given it: with `{3}` for the authors of paper 3."""
+    numbers = {shown.paper.key: shown.number for shown in evidence.papers}
+    text = statement.text
+    for one in reversed(statement.named):
+        if one.key in numbers:
+            text = f"{text[: one.at]}{{{numbers[one.key]}}}{text[one.at + len(one.name) :]}"
+    return text
 
 
 def labels(text: str) -> tuple[str, list[Label]]:

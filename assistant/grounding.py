@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from assistant import attribution, gaps, polarity
 from assistant.document import YOURS, Cite, Problem, Report, Statement
-from assistant.evidence import Evidence, Label, Labelled, Shown, joined_cites, labels, unreadable_labels
+from assistant.evidence import Evidence, Label, Labelled, Shown, Spoken, joined_cites, labels, spoken, unreadable_labels
 from assistant.numbers import Number, as_read, misplaced, missing, numbers, unknown_names
 from assistant.quotes import quotations, stands_in
 from assistant.references import free_references
@@ -34,13 +34,19 @@ SUSPICIOUS = "instruction-like text"
 
 
 def checked(line: str, evidence: Evidence) -> tuple[Statement, list[Problem]]:
-    """A line of a reply as a statement with anchors and marks, and the problems for which it must be blocked."""
+    """A line of a reply as a statement with anchors and marks, and the problems for which it must be blocked.
+
+    Where the reply may name papers, the names are put in, and the rules see the sentence without them.
+    """
     text, found = labels(line)
     blocked = [Problem(text, "R2", f"{label} was not shown") for label in found if evidence.cite(label) is None]
     blocked += [Problem(text, "R2", f"{words!r} is no label") for words in unreadable_labels(text)]
     cites = joined_cites(cite for label in found if (cite := evidence.cite(label)))
-    blocked += [*free_form(text), *unfounded_quotations(text, cites, evidence)]
-    return judged(Statement(text, cites), evidence), blocked
+    said = spoken(text, cites, evidence) if evidence.textual else Spoken(text, (), text, ())
+    blocked += [*(Problem(text, rule, reason) for rule, reason in said.faults), *free_form(said.bare), *unfounded_quotations(said.bare, cites, evidence)]
+    statement = judged(Statement(said.bare, cites), evidence)
+    problems = tuple(replace(problem, text=said.text) for problem in statement.problems)
+    return replace(statement, text=said.text, named=said.named, problems=problems), [replace(problem, text=said.text) for problem in blocked]
 
 
 def free_form(text: str) -> list[Problem]:

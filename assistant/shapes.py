@@ -45,8 +45,9 @@ def cites_json(cites: Iterable[Cite]) -> list[Json]:
 
 
 def statement_json(statement: Statement) -> Json:
-    """A statement with its citations and marks; `by` stands only where code counted it."""
+    """A statement with its citations and marks; `by` stands only where code counted it, `named` where the text names authors."""
     shape: Json = {"text": statement.text, "cites": cites_json(statement.cites), "marks": list(statement.marks)}
+    shape |= {"named": [{"name": one.name, "key": one.key, "at": one.at} for one in statement.named]} if statement.named else {}
     return shape | ({"by": "code"} if statement.by == "code" else {})
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from assistant.document import Assignment, Cell, Cite, Coverage, Document, Problem, Report, Result, Section, Statement, Summary
+from assistant.document import Assignment, Cell, Cite, Coverage, Document, Named, Problem, Report, Result, Section, Statement, Summary
 
 Fields = dict[str, object]
 
@@ -82,6 +82,7 @@ def _statement(fields: dict[str, Any]) -> Statement:
         fields["exchange"],
         by=fields["by"],
         line=fields.get("line", 0),
+        named=tuple(Named(**one) for one in fields.get("named", ())),
     )  # what is stored stands: nothing blocks it
 
 

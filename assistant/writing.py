@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assistant.document import Cite, Problem, Statement
 from assistant.errors import GatewayError, ReplyUnusable
-from assistant.evidence import GROUP, Evidence
+from assistant.evidence import GROUP, Evidence, written_again
 from assistant.gateway import Gateway, Message, Request
 from assistant.grounding import RULES, checked
 from assistant.wording import block
@@ -25,7 +25,7 @@ NUMBERED = re.compile(r"^\s*(\d{1,2})[.)]\s")
 FENCE = re.compile(r"^\s*```")
 NOT_A_SENTENCE = frozenset("#>|")
 STOPS = frozenset(".!?。！？")
-ENDED = re.compile(rf"(?:{GROUP.pattern}\s*)+(?P<stop>[.!?。！？])?(?:\s+(?=[A-ZÀ-Þ0-9\"“(])|\s*(?=[\u3040-\u9fff]))")
+ENDED = re.compile(rf"(?:{GROUP.pattern}\s*)+(?P<stop>[.!?。！？])?(?:\s+(?=[A-ZÀ-Þ0-9\"“({{])|\s*(?=[\u3040-\u9fff]))")
 """Labels that another sentence follows."""
 
 
@@ -169,7 +169,7 @@ def taken(
 
 def as_reply(statements: Sequence[Statement], evidence: Evidence) -> str:
     """Statements as a reply that would have given them: the number of the plan's line, the sentence, its labels."""
-    return "\n".join(f"{statement.line}. {statement.text} {evidence.labels(statement.cites)}".strip() for statement in statements)
+    return "\n".join(f"{statement.line}. {written_again(statement, evidence)} {evidence.labels(statement.cites)}".strip() for statement in statements)
 
 
 def _number(line: str) -> int:
@@ -212,7 +212,8 @@ def _mended(
     if not stopped:
         return Written(tuple(statement for statement, _ in drafts))
     first = {at: Problem(drafts[at][0].text, problem.rule, problem.reason) for at in stopped for problem in drafts[at][1][:1]}
-    exchange, again = _again(gateway, request, reply, list(first.values()), own) if may_ask else ("", [])
+    shown = [replace(first[at], text=written_again(drafts[at][0], evidence)) for at in stopped]
+    exchange, again = _again(gateway, request, reply, shown, own) if may_ask else ("", [])
     blocked: list[Problem] = []
     for at, line in zip(stopped, [*again, *([""] * len(stopped))], strict=False):
         statement, problems = _from(exchange, checked(line, evidence), drafts[at][0].line) if line and line.strip(".") != DROP else (None, list(first.values())[:1])

@@ -77,7 +77,7 @@ def test_the_draft_cites_and_its_bibliography_is_exact(out: Path) -> None:
     """At least four paragraphs; the .bib holds the keys that the .tex cites, and no others."""
     draft = json.loads((out / "related-work.json").read_text("utf-8"))
     assert sum(bool(paragraph["statements"]) for paragraph in draft["paragraphs"]) >= 4
-    cited = {key for keys in re.findall(r"\\cite\{([^}]*)\}", (out / "related-work.tex").read_text("utf-8")) for key in keys.split(",")}
+    cited = {key for keys in re.findall(r"\\cite[pt]\{([^}]*)\}", (out / "related-work.tex").read_text("utf-8")) for key in keys.split(",")}
     assert cited == set(re.findall(r"^@\w+\{([^,]+),", (out / "related-work.bib").read_text("utf-8"), re.MULTILINE))
     assert len(draft["coverage"]) == 36
     assert all(one["used"] or one["left_out"] for one in draft["coverage"])

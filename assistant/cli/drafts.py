@@ -1,6 +1,7 @@
 """The draft command: a plan to edit, then the text."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,7 @@ from assistant.cli.model import (
     WORDING,
     Asking,
     asking,
+    cite_option,
     confirm_price,
     desk,
     finish,
@@ -22,7 +24,7 @@ from assistant.cli.model import (
     show_options,
 )
 from assistant.cli.positions import met, own_text, print_position, say_where_missing
-from assistant.document import Document
+from assistant.document import Citations, Document
 from assistant.errors import UsageError
 from assistant.export import coverage
 from assistant.export.markdown import sentence
@@ -79,6 +81,7 @@ class Wanted(NamedTuple):
 @show_options
 @scope_options
 @model_options
+@cite_option
 @formats_option
 @output_option
 @click.pass_obj
@@ -105,6 +108,7 @@ def draft(
     show: bool,
     run: bool,
     as_json: bool,
+    cite: Citations | None,
     formats: tuple[str, ...],
     output: Path | None,
     **options: object,
@@ -119,7 +123,7 @@ def draft(
     from assistant.tasks import draft as task
 
     asked, scope = asking(options), scope_of(context, options)
-    wanted = Wanted(Guide(topic, tense or "", language, style_of_file(style_from).described() if style_from else ""), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
+    wanted = Wanted(Guide(topic, tense or "", language, style_of_file(style_from).described() if style_from else "", cite if cite == "textual" else ""), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
     path = plan_file(context.folder, name)
     if wish is not None or diff or undo:
         if (wish is not None) + diff + undo + show + bool(about) > 1:
@@ -141,6 +145,7 @@ def draft(
             from assistant.tasks.coverage import with_sheet
 
             document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
+        document = replace(document, citations=cite or document.citations)
         finish(context, document, _print_coverage if only_coverage else print_draft, as_json=as_json, formats=formats, output=output)
         return
     own = own_text(context.folder, name, about)
@@ -160,7 +165,7 @@ def draft(
         characters = sum(WORDING + sum(len(paper.abstract) for paper in papers if paper.key in one.keys) for one in plan.paragraphs)
         confirm_price(at.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
         document = task.text(at, name, plan, papers, bar, scope)
-    finish(context, document, print_draft, as_json=as_json, formats=formats, output=output)
+    finish(context, replace(document, citations=cite or document.citations), print_draft, as_json=as_json, formats=formats, output=output)
 
 
 def planned(library: Library, path: Path, text: str | None = None) -> "Plan":

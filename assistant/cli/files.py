@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +11,10 @@ import click
 
 from assistant import stored
 from assistant.cli.base import Context, note, print_json, print_table
-from assistant.document import Document
+from assistant.cli.model import cite_option
+from assistant.document import Citations, Document
 from assistant.errors import AssistantError, UsageError
-from assistant.export import WRITERS, formats_of, written
+from assistant.export import FORMATS, formats_of, written
 from assistant.files import plan_file, read_columns, read_tree, table_file, taxonomy_file
 from assistant.settings import SETTINGS
 from assistant.tasks import ask
@@ -33,11 +34,12 @@ METHODS = "methods"
 @click.argument("name", default="")
 @click.option("--methods", is_flag=True, help="How the review was made: the methods and the statement on the use of AI; the same as the KIND methods.")
 @click.option("--replay", type=click.Path(path_type=Path, file_okay=False, exists=True), help="With methods: recordings that replies were replayed from.")
-@click.option("--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="A format; otherwise all that fit.")
+@click.option("--to", "formats", multiple=True, type=click.Choice(list(FORMATS)), help="A format; otherwise all that fit.")
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for the files; otherwise exports/.")
+@cite_option
 @click.pass_obj
 def export(
-    context: Context, /, kind: str | None, name: str, methods: bool, replay: Path | None, formats: tuple[str, ...], output: Path | None
+    context: Context, /, kind: str | None, name: str, methods: bool, replay: Path | None, formats: tuple[str, ...], output: Path | None, cite: Citations | None
 ) -> None:
     """Writes the KIND called NAME as files; asks no model. An answer's NAME is its question; summaries have none.
 
@@ -53,6 +55,7 @@ def export(
         raise click.UsageError(f"what is to be written? One of {', '.join([*KINDS, METHODS])}")
     library = context.library(keywords_only=True)
     document = with_sources(library, stored_document(library, kind, name))
+    document = replace(document, citations=cite or document.citations)
     for path in written(document, output or library.folder / "exports", formats or formats_of(kind)):
         click.echo(path)
 

@@ -11,9 +11,9 @@ import click
 
 from assistant.cli.base import Context, note, print_json
 from assistant.cli.library import ITEMS_FAILED
-from assistant.document import NOTE_WARNING, Cite, Document, Statement
+from assistant.document import CITATIONS, NOTE_WARNING, Cite, Document, Statement
 from assistant.errors import NoModel, SettingsError, UsageError
-from assistant.export import WRITERS, written
+from assistant.export import FORMATS, written
 from assistant.export.markdown import summary
 from assistant.gateway import Gateway, Price, Reply, Request, Usage, open_gateway
 from assistant.settings import Settings, is_loopback, may_use_key, trust
@@ -67,7 +67,12 @@ def model_options(command: Command) -> Command:
 
 
 formats_option = click.option(
-    "--to", "formats", multiple=True, type=click.Choice(list(WRITERS)), help="Also write it as a file."
+    "--to", "formats", multiple=True, type=click.Choice(list(FORMATS)), help="Also write it as a file."
+)
+cite_option = click.option(
+    "--cite",
+    type=click.Choice(CITATIONS),
+    help="How the text cites: natbib (citep), plain LaTeX (cite), biblatex (autocite), numbered, pandoc, or with authors as words (textual).",
 )
 output_option = click.option("--output", type=click.Path(path_type=Path, file_okay=False), help="The folder for files; otherwise exports/.")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assistant.document import Document
 from assistant.errors import UsageError
-from assistant.export import bibtex, checks, coverage, drawing, latex, markdown, page, sheets, workbook
+from assistant.export import bibtex, checks, coverage, docx, drawing, latex, markdown, page, sheets, workbook
 from assistant.files import write_whole
 from assistant.shapes import document_json
 from store.keys import slug
@@ -22,6 +22,9 @@ WRITERS: dict[str, Writer] = {
     "svg": drawing.write,
     "bib": bibtex.write,
 }
+CONVERTED: dict[str, Writer] = {"docx": docx.write}
+"""The formats that another program makes: they are written last, and only where they are asked for."""
+FORMATS = (*WRITERS, *CONVERTED)
 ONLY = {"svg": ("taxonomy",), "tex": ("ask", "draft", "table", "taxonomy", "summarize")}
 """The formats that not every document has, and those that have them."""
 BESIDE: dict[str, tuple[tuple[str, tuple[str, ...], Writer], ...]] = {
@@ -32,19 +35,19 @@ BESIDE: dict[str, tuple[tuple[str, tuple[str, ...], Writer], ...]] = {
 
 
 def formats_of(task: str) -> tuple[str, ...]:
-    """The formats that a document of this task can have."""
+    """The formats that a document of this task can have without another program."""
     return tuple(name for name in WRITERS if task in ONLY.get(name, (task,)))
 
 
 def written(document: Document, folder: Path, formats: Sequence[str]) -> list[Path]:
     """The files that a document was written to, one a format and what belongs beside it; raises UsageError and OutputError."""
     for name in formats:
-        if name not in formats_of(document.task):
+        if name not in (*formats_of(document.task), *CONVERTED):
             raise UsageError(f"--to {name}: only {' or '.join(ONLY[name])} can be written so; choose of {', '.join(formats_of(document.task))}")
     paths = []
-    for name in formats:
+    for name in sorted(formats, key=lambda name: name in CONVERTED):
         beside = [(end, writer) for end, tasks, writer in BESIDE.get(name, ()) if not tasks or document.task in tasks]
-        for end, writer in [(name, WRITERS[name]), *beside]:
+        for end, writer in [(name, (WRITERS | CONVERTED)[name]), *beside]:
             path = folder / f"{slug(document.name)[:60]}.{end}"
             write_whole(path, writer(document))
             paths.append(path)

@@ -34,6 +34,9 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]"
 """What no file may hold: XML and UTF-8 know no such characters."""
 COMMENT = re.compile(r"(?<!\\)%")
 """A percent sign that LaTeX would take for the start of a comment; in a title or a cell it is one of percent."""
+ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u0125\u0128-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u0165\u0168-\u016f\u0172-\u017e]")
+"""Letters with accents, and ligatures, that BibTeX has commands for."""
+DOTLESS = re.compile(r"\\([ij])(?![A-Za-z])")
 OTHER_SCRIPT = re.compile("[^\x00-\u017f]+")
 OTHER_SCRIPT_DEFINED = (
     "% other alphabets print where the font has them (LuaLaTeX, XeLaTeX), else as their numbers; with CJKutf8 give \\otherscript a meaning of your own",
@@ -70,12 +73,15 @@ def plain(text: str) -> str:
 
 def latex(text: str) -> str:
     """The text printed literally by LaTeX, whatever it holds."""
+    return SYMBOL.sub(lambda symbol: command(symbol[0]), _escaped(text))
+
+
+def _escaped(text: str) -> str:
     plain_text = unicodedata.normalize("NFC", CONTROL.sub("", text))
-    escaped = "".join(LATEX.get(char, char) for char in plain_text).replace("--", "-{}-").replace("--", "-{}-")  # two would print as a dash
-    return SYMBOL.sub(lambda symbol: _symbol(symbol[0]), escaped)
+    return "".join(LATEX.get(char, char) for char in plain_text).replace("--", "-{}-").replace("--", "-{}-")  # two would print as a dash
 
 
-def _symbol(char: str) -> str:
+def command(char: str) -> str:
     """A Greek letter or a sign as a command; letters of other alphabets are left to the document's input encoding."""
     return str(_encoder().unicode_to_latex(char))
 
@@ -165,8 +171,19 @@ def _is_harmless(formula: str) -> bool:
 
 
 def field(text: str) -> str:
-    """A text inside a field of a BibTeX entry, as it is: BibTeX counts braces even where a backslash stands before them."""
-    return latex(text).replace("\\{", "{\\textbraceleft}").replace("\\}", "{\\textbraceright}")
+    """A text inside a field of a BibTeX entry, as it is.
+
+    Braces are mathematics: BibTeX counts them even behind a backslash, and biber makes bare ones of their other names. Accents are commands in braces, which BibTeX takes for one letter each where it shortens a name or sorts. Other letters
+    and signs stay as they are: what pdfLaTeX is to make of them stands at the head of the bibliography.
+    """
+    written = _escaped(text).replace("\\{", "\\ensuremath{\\lbrace}").replace("\\}", "\\ensuremath{\\rbrace}")
+    return ACCENTED.sub(lambda letter: f"{{{_accented(letter[0])}}}", written)
+
+
+def _accented(letter: str) -> str:
+    """A letter as its command, of an i with its dot, which biber would take for another letter without it."""
+    said = command(letter).strip("{}") if command(letter).startswith("{") else command(letter)
+    return DOTLESS.sub(r"\1", said) if len(said) > 2 else said
 
 
 def _word(word: str) -> str:

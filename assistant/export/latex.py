@@ -1,6 +1,7 @@
 r"""A document as LaTeX to paste into a paper: booktabs tables, a forest tree, text with \\cite; its checks as comments at the end."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, Column, Document, Statement
 from assistant.export import names
@@ -10,6 +11,21 @@ from assistant.export.layout import parts, turned
 from assistant.export.markdown import ABSENT, ALREADY, LEGEND, STATES, shown, summary
 from assistant.export.tree import Branch, branches, walked
 
+
+class Commands(NamedTuple):
+    """The commands of a style: for a bracket, for a paper that is a word of its sentence (none where LaTeX alone has none), and what they need."""
+
+    bracket: str
+    named: str = ""
+    needs: str = ""
+
+
+COMMANDS = {
+    "citep": Commands("citep", "citet", "\\usepackage{natbib}"),
+    "cite": Commands("cite"),
+    "autocite": Commands("autocite", "textcite", "\\usepackage{biblatex}"),
+}
+"""Styles that LaTeX has; a text that is to cite in another way is written for natbib."""
 FIRST_COLUMN = 0.14
 """How much of the line the papers' names take."""
 LINES_ON_A_PAGE, LINE = 40, 95
@@ -52,16 +68,30 @@ def plain_tree(document: Document) -> str:
     return _whole(document, _longtable(document.name, head, rows, (0.28, 0.42, 0.30)))
 
 
-def sentence(statement: Statement) -> str:
-    r"""A statement with \\cite before its full stop."""
-    keys = statement.keys
-    text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
-    cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
-    return f"{prose(text)}{cited}{printed(end)}"
+def sentence(statement: Statement, commands: Commands = COMMANDS["citep"]) -> str:
+    r"""A statement with \\citep before its full stop, and \\citet where a paper is a word of it."""
+    pieces = names.parted(statement)
+    parts, rest, end = pieces if commands.named else names.joined(pieces)
+    words = []
+    for at, part in enumerate(parts):
+        if not part.key:
+            words.append(names.spaced(part.text, prose))
+        elif not commands.named:
+            words.append(prose(part.text) + (f"~\\{commands.bracket}{{{part.key}}}" if part.is_cite else ""))
+        else:
+            command = commands.named if part.is_cite else "citeauthor"
+            is_raised = not at and statement.named[0].name[0].islower()  # van Beethoven, who begins a sentence
+            words.append(f"\\{command.capitalize() if is_raised else command}{{{part.key}}}")
+    cited = f"~\\{commands.bracket}{{{','.join(rest)}}}" if rest else ""
+    return names.ended(f"{''.join(words)}{cited}", printed(end))
 
 
 def _whole(document: Document, body: Sequence[str]) -> str:
     warning = [f"% {NOTE_WARNING}"] if document.rests_on_notes() else []
+    if document.citations in COMMANDS and document.task not in {"ask", "draft"}:
+        chosen = COMMANDS[document.citations]
+        needs = [f"% needs {chosen.needs}"] if chosen.needs else []
+        body = [*needs, *(line.replace("\\cite{", f"\\{chosen.bracket}{{") for line in body)]
     scripts = OTHER_SCRIPT_DEFINED if any("\\otherscript" in line for line in body) else ()
     parts = [PART_DEFINED] if any("\\partat" in line for line in body) else []
     return "\n".join(["% needs \\usepackage[T1]{fontenc} with pdfLaTeX", *warning, *parts, *scripts, *body]) + "\n"
@@ -77,10 +107,11 @@ def _report(document: Document) -> list[str]:
 
 
 def _text(document: Document) -> list[str]:
-    lines = []
+    commands = COMMANDS.get(document.citations, COMMANDS["citep"])
+    lines = [f"% needs {commands.needs}"] if commands.needs else []
     for section in document.sections:
         lines += [f"\\paragraph{{{prose(section.heading)}}}"] if section.heading else []
-        lines += [*(sentence(statement) for statement in section.statements), ""]
+        lines += [*(sentence(statement, commands) for statement in section.statements), ""]
     return [*lines, *(_table(document, "Closest papers") if document.rows else ()), *_novelty(document)]
 
 

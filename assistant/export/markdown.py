@@ -1,7 +1,8 @@
-"""A document as Markdown that a person reads and pandoc converts: citations are `[@key]`."""
+"""A document as Markdown that a person reads and pandoc converts: citations are `[@key]`, or numbers with a list."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from assistant.document import (
     NOTE_WARNING,
@@ -32,6 +33,7 @@ STATES = {
     "found": "already there", "weak": "perhaps already there, too few words in common", "to compare": "to compare", "none found": "nothing found",
 }  # fmt: skip
 """What is said of a claim of novelty."""
+PLAIN_KEY = re.compile(r"[A-Za-z0-9_](?:[:.+/-]?[A-Za-z0-9_]+)*")
 DEEPEST = 6
 """Levels of headings that Markdown has."""
 LEGEND = "– is not stated in the abstract; none: the paper says there is none; see paper: it has it, the abstract does not say what."
@@ -44,17 +46,60 @@ STATUSES_EXPLAINED = (
 
 def write(document: Document) -> str:
     """The document with what it rests on, its coverage and its checks."""
-    body = {"ask": _answer, "table": _table, "taxonomy": _taxonomy, "draft": _draft, "check": _checked, "summarize": _summaries, "audit": _audited}[document.task](document)
-    parts = [*body, *_coverage(document), *_report(document)]
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join([*_body(document), *_coverage(document), *_report(document)]).rstrip() + "\n"
+
+
+def _body(document: Document) -> list[str]:
+    return {"ask": _written, "table": _table, "taxonomy": _taxonomy, "draft": _written, "check": _checked, "summarize": _summaries, "audit": _audited}[document.task](document)
+
+
+def paper(document: Document) -> str:
+    """As `write`, for pandoc to make a paper of: the bibliography, which pandoc fills in, stands behind the text, the checks at the end."""
+    references = _sources(document) if document.citations == "numbered" else ["## References", "", "::: {#refs}", ":::", ""]
+    if document.task in {"ask", "draft"}:
+        body = [*_text(document), *references, *_beside(document), *_evidence(document), *_cells_evidence(document)]
+    else:
+        body = [*_body(document), *references]
+    return "\n".join([*body, *_coverage(document), *_report(document)]).rstrip() + "\n"
 
 
 def sentence(statement: Statement) -> str:
-    """A statement with its citations before its full stop."""
-    keys = statement.keys
-    text, end = (statement.text[:-1], statement.text[-1]) if statement.text[-1:] in ".!?。" else (statement.text, "")
-    cited = f" [{'; '.join(f'@{key}' for key in keys)}]" if keys else ""
-    return f"{markdown(text)}{cited}{end}"
+    """A statement with its citations before its full stop, as a terminal shows it: papers that it names are words."""
+    parts, _, end = names.parted(replace(statement, named=statement.named[-1:]))
+    body = "".join(names.spaced(part.text, markdown) for part in parts)
+    return names.ended(f"{body}{_bracket(_keys(statement))}", end)
+
+
+def cited(statement: Statement, numbers: Mapping[str, int] | None = None) -> str:
+    """A statement as pandoc reads it: `@key` where it names a paper, the others in the bracket; or all as numbers, behind each name its own."""
+    parts, rest, end = names.joined(names.parted(statement))
+    words = []
+    for part in parts:
+        said = names.spaced(part.text, markdown)
+        words.append(said if not part.is_cite else at(part.key) if numbers is None else f"{said} [{numbers[part.key]}]")
+    bracket = _bracket(rest) if numbers is None else _numbered(rest, numbers)
+    return names.ended(f"{''.join(words)}{bracket}", end)
+
+
+def at(key: str) -> str:
+    """A key as pandoc knows it for one: in braces where its signs would end it."""
+    return f"@{key}" if PLAIN_KEY.fullmatch(key) else f"@{{{key}}}"
+
+
+def _keys(statement: Statement) -> list[str]:
+    return list(statement.keys)
+
+
+def _bracket(keys: Sequence[str]) -> str:
+    return f" [{'; '.join(map(at, keys))}]" if keys else ""
+
+
+def _numbered(keys: Sequence[str], numbers: Mapping[str, int]) -> str:
+    return f" [{', '.join(map(str, sorted(numbers[key] for key in keys)))}]" if keys else ""
+
+
+def _numbers(document: Document) -> dict[str, int] | None:
+    return names.numbers(document) if document.citations == "numbered" else None
 
 
 def conversation(name: str, answers: Sequence[Document]) -> str:
@@ -67,20 +112,29 @@ def _warning(document: Document) -> list[str]:
     return [f"*Note: {NOTE_WARNING}.*", ""] if document.rests_on_notes() else []
 
 
-def _answer(document: Document) -> list[str]:
+def _written(document: Document) -> list[str]:
+    """An answer or a draft, with its sentences and its sources behind it."""
+    return [*_text(document), *_beside(document), *_evidence(document), *_cells_evidence(document), *([] if _is_silent(document) else _sources(document))]
+
+
+def _beside(document: Document) -> list[str]:
+    """What stands behind a draft's text: what it shares with the person's own abstract, and where it went another way than its plan."""
+    return [*_closest(document), *_novelty(document), *_against_plan(document)] if document.task == "draft" else []
+
+
+def _is_silent(document: Document) -> bool:
+    return document.task == "ask" and document.outcome != "answered"
+
+
+def _text(document: Document) -> list[str]:
     lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     lines += [f"*Looked up as: {markdown(document.restated)}*", ""] if document.restated else []
-    if document.outcome != "answered":
+    if _is_silent(document):
         return [*lines, "No evidence: no paper in the library answers this.", ""]
-    return [*lines, *_paragraph(document.sections[0]), "## Sentences behind it", "", *_evidence(document), *_sources(document)]
-
-
-def _draft(document: Document) -> list[str]:
-    lines = [f"# {markdown(document.name)}", "", *_warning(document)]
     for section in document.sections:
-        lines += [f"## {markdown(section.heading)}", "", *_paragraph(section)]
-    lines += [*_closest(document), *_novelty(document), *_against_plan(document)]
-    return [*lines, "## Sentences behind it", "", *_evidence(document), *_cells_evidence(document), *_sources(document)]
+        lines += [f"## {markdown(section.heading)}", ""] if section.heading else []
+        lines += _paragraph(section, _numbers(document))
+    return lines
 
 
 def _closest(document: Document) -> list[str]:
@@ -193,31 +247,41 @@ def reasons(statement: Statement) -> str:
     return "; ".join(f"{problem.rule}: {problem.reason}" for problem in (*statement.blocked, *statement.problems))
 
 
-def _paragraph(section: Section) -> list[str]:
-    return [" ".join(sentence(statement) for statement in section.statements) or "*(nothing stands yet)*", ""]
+def _paragraph(section: Section, numbers: Mapping[str, int] | None) -> list[str]:
+    return [" ".join(cited(statement, numbers) for statement in section.statements) or "*(nothing stands yet)*", ""]
 
 
 def _evidence(document: Document) -> list[str]:
-    lines: list[str] = []
+    if _is_silent(document):
+        return []
+    lines = ["## Sentences behind it", ""]
+    numbers = _numbers(document)
     for number, statement in enumerate(document.statements, 1):
         marks = f" *(marked {', '.join(statement.marks)})*" if statement.marks else ""
         lines.append(f"{number}. {markdown(statement.text)}{marks}")
-        lines += [f"    - {_quoted(cite)}" for cite in statement.cites]
+        lines += [f"    - {_quoted(cite, numbers)}" for cite in statement.cites]
     return [*lines, ""]
 
 
-def _quoted(cite: Cite) -> str:
+def _quoted(cite: Cite, numbers: Mapping[str, int] | None = None) -> str:
     if cite.is_own:
         return f"{cite.place}: “{markdown(cite.quote)}”"
     if not cite.key:
         return markdown(cite.quote)
     where = "title" if cite.text == "title" else f"{'' if cite.text == 'abstract' else cite.text + ' '}{','.join(map(str, cite.sentences))}"
-    return f"@{cite.key}, {where}: “{markdown(cite.quote)}”"
+    return f"{at(cite.key) if numbers is None else f'[{numbers[cite.key]}]'}, {where}: “{markdown(cite.quote)}”"
 
 
 def _sources(document: Document) -> list[str]:
+    """Each source; where the text cites by numbers those that it cites, by these numbers."""
+    if (numbers := _numbers(document)) is not None:
+        return ["## Sources", "", *(f"{number}. {_listed(document, key)}" for key, number in numbers.items()), ""]
     cited = {*document.cited(), *(row.key for row in document.rows)}
-    return ["## Sources", "", *(f"- @{key}: {markdown(names.listing(source))}" for key, source in document.sources.items() if key in cited), ""]
+    return ["## Sources", "", *(f"- {at(key)}: {markdown(names.listing(source))}" for key, source in document.sources.items() if key in cited), ""]
+
+
+def _listed(document: Document, key: str) -> str:
+    return markdown(names.listing(document.sources[key])) if key in document.sources else f"`{key}`"
 
 
 def _table(document: Document) -> list[str]:
@@ -339,17 +403,17 @@ def _coverage(document: Document) -> list[str]:
         return []
     lines = ["## Coverage", "", coverage.tally(document), ""]
     for group in coverage.left_out(document):
-        keys = ", ".join(f"@{key}" for key in group.keys)
+        keys = ", ".join(f"`{key}`" for key in group.keys)
         lines.append(f"- {keys}: left out: {markdown(group.reason)}" if len(group.keys) == 1 else f"- left out, {len(group.keys)}: {markdown(group.reason)}: {keys}")
     lines += [""] if lines[-1] else []
-    lines += [f"- {markdown(coverage.noted(note))}{_keys(note)}" for note in document.coverage_notes]
+    lines += [f"- {markdown(coverage.noted(note))}{_noted(note)}" for note in document.coverage_notes]
     lines += [""] if lines[-1] else []
-    lines += [f"- @{one.key}: {markdown(coverage.places(one))}" for one in document.coverage if one.times]
+    lines += [f"- `{one.key}`: {markdown(coverage.places(one))}" for one in document.coverage if one.times]
     return [*lines, ""] if lines[-1] else lines
 
 
-def _keys(note: CoverageNote) -> str:
-    return f" ({', '.join(f'@{key}' for key in note.keys)})" if note.kind in coverage.LISTED else ""
+def _noted(note: CoverageNote) -> str:
+    return f" ({', '.join(f'`{key}`' for key in note.keys)})" if note.kind in coverage.LISTED else ""
 
 
 def _report(document: Document) -> list[str]:

@@ -1,13 +1,85 @@
-"""How a paper is called in a text: author and year, all from the library."""
+"""How a paper is called in a text: author and year, all from the library; and where a statement names papers."""
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 from urllib.parse import quote
 
-from assistant.document import Source
+from assistant.authors import called
+from assistant.document import Document, Source, Statement
 from assistant.export.escape import plain
 
 LONGEST, SHORTEST = 40, 20
 WEB = re.compile(r"https?://[A-Za-z0-9][^\s<>\"'\\^`{|}\x00-\x20]*")
+
+
+STOPS = ".!?。！？"
+POSSESSIVE = re.compile(r"['’]s?(?!\w)")
+
+
+class Part(NamedTuple):
+    """A piece of a statement's text: words, or with a key the name of that paper; `is_cite` where its citation can stand in its place."""
+
+    text: str
+    key: str = ""
+    is_cite: bool = False
+
+
+class Parted(NamedTuple):
+    """A statement in pieces, the keys that none of them cites, and the sign that ends it."""
+
+    parts: list[Part]
+    rest: list[str]
+    end: str
+
+
+def parted(statement: Statement) -> Parted:
+    """A statement cut where it names papers; of each the first name cites it, if it is no possessive (`Xie et al.'s`)."""
+    text, last = statement.text, statement.named[-1] if statement.named else None
+    if last and last.at + len(last.name) == len(text):
+        body, end = text, text[-1] if text[-1] in STOPS else ""
+    else:
+        body, end = (text[:-1], text[-1]) if text[-1:] in STOPS else (text, "")
+    parts: list[Part] = []
+    cites: set[str] = set()
+    at = 0
+    for one in statement.named:
+        past = one.at + len(one.name)
+        if one.at < at or text[one.at : past].casefold() != one.name.casefold():
+            continue  # the text is another one than the names were put in
+        is_cite = one.key not in cites and not POSSESSIVE.match(text, past)
+        cites |= {one.key} if is_cite else set()
+        parts += [Part(text[at : one.at]), Part(text[one.at : past], one.key, is_cite)]
+        at = past
+    parts.append(Part(body[at:]))
+    rest = [key for key in dict.fromkeys(cite.key for cite in statement.cites) if key and key not in cites]
+    return Parted([part for part in parts if part.text], rest, end)
+
+
+def joined(pieces: Parted) -> Parted:
+    """The same with a name at the very end cited in the bracket that follows it: two citations side by side would read as one, or as a slip."""
+    parts, rest, end = pieces
+    if not rest or not parts[-1].is_cite:
+        return pieces
+    return Parted([*parts[:-1], parts[-1]._replace(is_cite=False)], [*rest, parts[-1].key], end)
+
+
+def ended(body: str, end: str) -> str:
+    """A sentence with its full stop, unless the name that ends it (`Xie et al.`) has brought it."""
+    return body if end == "." and body.endswith(".") else body + end
+
+
+def spaced(text: str, write: Callable[[str], str]) -> str:
+    """A piece of a text as `write` gives it, with the space at each end that `write` takes away."""
+    if not text.strip():
+        return " " * bool(text)
+    return f"{' ' * text[0].isspace()}{write(text)}{' ' * text[-1].isspace()}"
+
+
+def numbers(document: Document) -> dict[str, int]:
+    """The cited papers, numbered in the order in which the text cites them first."""
+    keys = dict.fromkeys(key for statement in document.statements for key in (cite.key for cite in statement.cites) if key)
+    return {key: number for number, key in enumerate(keys, 1)}
 
 
 def byline(source: Source) -> str:
@@ -51,7 +123,4 @@ def _short(title: str) -> str:
 
 
 def _who(source: Source) -> str:
-    families = [name.split()[-1] for name in source.authors]
-    if len(families) > 2:
-        return f"{families[0]} et al."
-    return " and ".join(families) or source.organization
+    return called(source.authors, source.author_count, source.organization)

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, SUPPORT, Document
+from assistant.document import NOTE_WARNING, SUMMARY_FIELDS, SUPPORT, Document, Statement
 from assistant.export import coverage, names
 from assistant.export.checks import found
 from assistant.export.escape import CONTROL, plain
@@ -35,6 +35,11 @@ def write(document: Document) -> str:
     def title(key: str) -> str:
         return plain(document.sources[key].title) if key in document.sources else ""
 
+    numbers = names.numbers(document) if document.citations == "numbered" else {}
+
+    def cited_numbers(statement: Statement) -> list[int]:
+        return sorted({numbers[cite.key] for cite in statement.cites if cite.key in numbers})
+
     text = _environment().get_template("page.html.j2").render(
         document=document,
         wide=document.task in {"table", "summarize", "audit"},
@@ -52,6 +57,8 @@ def write(document: Document) -> str:
         already=ALREADY,
         states=STATES,
         cited={*document.cited(), *(row.key for row in document.rows)},
+        numbers=numbers,
+        cited_numbers=cited_numbers,
     )
     return CONTROL.sub("", text)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from assistant import about, gaps, stored
-from assistant.document import SCOPE, Coverage, Document, PlanLine, Problem, Section, Statement
+from assistant.document import CITATIONS, SCOPE, Coverage, Document, PlanLine, Problem, Section, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, UsageError
 from assistant.evidence import Evidence, Label, OwnText, gathered
 from assistant.gateway import Message, Request
@@ -27,6 +27,8 @@ from store.scope import Scope
 
 ROUNDS = 2
 """How often sentences that are objected to are asked for again, at most."""
+TEXTUAL = "textual"
+"""The way to cite in which a sentence may have a paper's authors as its subject, so that its words are others."""
 FOUND = 3
 """Papers that are looked for where a planned sentence names none."""
 FAR_FROM = 0.4
@@ -103,6 +105,7 @@ def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], f
     faults = [fault for paragraph in plan.paragraphs for fault in (*paragraph.faults, *_gap_faults(paragraph, held))]
     report = report_of(statements, blocked, [*faults, *failed])
     made = Document(TASK, name, sections=tuple(sections), coverage=_coverage(sections, plan, papers), plan=tuple(lines), report=report)
+    made = replace(made, citations=next((one for one in CITATIONS if one == plan.guide.citations), ""))
     return position.positioned(library, made, own, papers) if own else made
 
 
@@ -147,7 +150,7 @@ def _asked(
     desk: Desk, name: str, at: int, paragraph: PlannedParagraph, guide: Guide, papers: Sequence[Paper], scope: Scope | None, own: OwnText | None
 ) -> Job:
     """The prompt for the `at`-th paragraph, which shows the papers of its plan and no others, and the own abstract where it rests on that."""
-    evidence = replace(shown_to(desk.library, paragraph, papers, scope), own=own if paragraph.rests_on_own else None)
+    evidence = replace(shown_to(desk.library, paragraph, papers, scope), own=own if paragraph.rests_on_own else None, textual=guide.citations == TEXTUAL)
     request = desk.request(
         "draft/paragraph",
         label_for(TASK, "paragraph", f"{slug(name)}-{at:02}"),
@@ -157,6 +160,7 @@ def _asked(
         looked_at=len(papers),
         heading=paragraph.heading,
         guide=guide,
+        textual=evidence.textual,
         lines=[(sentence, _labels(sentence, paragraph, evidence)) for sentence in paragraph.sentences],
     )
     return Job(at, request, evidence, paragraph)

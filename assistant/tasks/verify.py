@@ -6,13 +6,13 @@ docs/evidence.md.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from assistant.document import OWN, SUMMARY_FIELDS, Cell, Cite, Document, Novelty, Problem, Result, Statement
+from assistant.document import OWN, SUMMARY_FIELDS, Cell, Cite, Document, Named, Novelty, Problem, Result, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
 from assistant.gateway import Check, Request
 from assistant.quotes import folded
@@ -50,6 +50,7 @@ class Claim:
 
     text: str
     cites: tuple[Cite, ...]
+    named: tuple[Named, ...] = ()
 
     @property
     def item(self) -> str:
@@ -90,7 +91,7 @@ def verified(desk: "Desk", document: Document) -> Document:
 def asked(desk: "Desk", claim: Claim, document: Document) -> tuple[Request, type[VerdictReply], Check[VerdictReply]]:
     """The prompt for one claim."""
     request = desk.request(
-        "verify/read", f"{TASK}/read--{claim.item[:16]}", VerdictReply, sources=_shown(claim.cites, document), statement=visible(claim.text)
+        "verify/read", f"{TASK}/read--{claim.item[:16]}", VerdictReply, sources=_shown(claim, document), statement=visible(claim.text)
     )
     return request, VerdictReply, lambda reply: faults(reply, claim.text)
 
@@ -179,7 +180,7 @@ def claims(document: Document) -> Iterator[Claim]:
 
 
 def _of_statement(statement: Statement) -> Claim:
-    return Claim(statement.text, statement.cites if statement.by == "model" else ())  # a count needs no reader
+    return Claim(statement.text, statement.cites if statement.by == "model" else (), statement.named)  # a count needs no reader
 
 
 def _of_cell(question: str, cell: Cell) -> Claim:
@@ -197,11 +198,16 @@ def _of_novelty(novelty: Novelty) -> Claim:
     return Claim(novelty.claim.quote, novelty.cites)
 
 
-def _shown(cites: Sequence[Cite], document: Document) -> list[Quoted]:
+def _shown(claim: Claim, document: Document) -> list[Quoted]:
+    """The sentences by paper; where the statement names a paper's authors, its title stands behind their name."""
     grouped: dict[str, list[str]] = {}
-    for cite in cites:
+    for cite in claim.cites:
         grouped.setdefault(OWN if cite.is_own else cite.key, []).extend(visible(part) for part in cite.quote.split(" … "))
-    return [Quoted(visible(document.sources[key].title) if key in document.sources else "", tuple(parts), key == OWN) for key, parts in grouped.items()]
+    names = {one.key: f"{one.name}, " for one in claim.named}
+    return [
+        Quoted(visible(f"{names.get(key, '')}{document.sources[key].title}") if key in document.sources else "", tuple(parts), key == OWN)
+        for key, parts in grouped.items()
+    ]
 
 
 def _problems(text: str, reply: VerdictReply) -> Iterable[Problem]:

@@ -45,7 +45,7 @@ DETAILS = {
     "address": ("address", "location"), "isbn": ("isbn",), "issn": ("issn",), "school": ("school",), "institution": ("institution",),
     "howpublished": ("howpublished",), "chapter": ("chapter",),
 }  # fmt: skip
-SIGNS = {"textless": "<", "textgreater": ">", "textbar": "|", "textquotedbl": '"', "textasciicircum": "^", "textasciitilde": "~", "textbraceleft": "{", "textbraceright": "}"}
+SIGNS = {"textless": "<", "textgreater": ">", "textbar": "|", "textquotedbl": '"', "textasciicircum": "^", "textasciitilde": "~", "textbraceleft": "{", "textbraceright": "}", "lbrace": "{", "rbrace": "}", "relax": ""}
 """Signs that stand for commands in a bibliography, and that the decoder would drop."""
 NAME_PARTS = re.compile(r"\b(family|given|prefix|suffix)\s*=\s*(\"[^\"]*\"|[^,]*)", re.IGNORECASE)
 

@@ -224,7 +224,7 @@ def test_the_bibliography_is_exactly_what_is_cited() -> None:
     assert dict(record.identifiers) == {"arxiv": "2603.00001"}
     assert record.date == "2026"
     tex = WRITERS["tex"](draft)
-    assert set(re.findall(r"\\cite\{([^}]*)\}", tex)) == {"a2026x"}
+    assert set(re.findall(r"\\citep\{([^}]*)\}", tex)) == {"a2026x"}
 
 
 def test_what_the_library_does_not_know_is_not_in_the_entry() -> None:

@@ -90,7 +90,7 @@ def test_a_sentence_is_found_as_it_was_pasted_from_any_export(carrel: Carrel, fo
     made(carrel, folder, "taxonomy")
     assert carrel(*MADE["draft"], *REPLAY, "--to", "md", "--to", "tex", "--output", tmp_path, at=folder).code == 0
     markdown = next(line for line in (tmp_path / "related-work.md").read_text("utf-8").splitlines() if "[@" in line)
-    latex = next(line for line in (tmp_path / "related-work.tex").read_text("utf-8").splitlines() if "\\cite{" in line and "\\%" in line)
+    latex = next(line for line in (tmp_path / "related-work.tex").read_text("utf-8").splitlines() if "\\citep{" in line and "\\%" in line)
     of_paragraph, of_line = traced(carrel, folder, markdown), traced(carrel, folder, latex)
     assert len(of_paragraph) > 2
     assert {one["task"] for one in of_paragraph} == {"draft"}
