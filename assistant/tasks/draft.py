@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -29,6 +30,8 @@ ROUNDS = 2
 """How often sentences that are objected to are asked for again, at most."""
 TEXTUAL = "textual"
 """The way to cite in which a sentence may have a paper's authors as its subject, so that its words are others."""
+OWN_PAPER = re.compile(r"\b(?:[Ww]e|[Oo]urs?|[Tt]he present (?:paper|work|study|article))\b")
+"""In a draft these words can only mean the paper that it is for."""
 FOUND = 3
 """Papers that are looked for where a planned sentence names none."""
 FAR_FROM = 0.4
@@ -97,7 +100,7 @@ def document(library: Library, name: str, plan: Plan, papers: Sequence[Paper], f
     for paragraph in plan.paragraphs:
         data = have.get((item_of(paragraph, plan.guide, own), 0))
         standing, stopped = stored.paragraph(json.loads(data)) if data else ((), ())
-        standing = tuple(_with_gap(statement, paragraph, held) for statement in standing)
+        standing = tuple(_with_own(_with_gap(statement, paragraph, held)) for statement in standing)
         sections.append(Section(paragraph.heading, standing))
         blocked += stopped
         lines += _against_plan(paragraph, standing, stopped)
@@ -269,6 +272,13 @@ def _with_gap(statement: Statement, paragraph: PlannedParagraph, held: Mapping[s
         return statement
     new = [Problem(statement.text, "R12", f"“{word}” stands in {held[word].key}: “{held[word].sentence}”", held[word].key) for word in planned.absent if word in held]
     return replace(statement, problems=(*statement.problems, *new)) if new else statement
+
+
+def _with_own(statement: Statement) -> Statement:
+    """A statement on the person's own paper, marked where it rests on no sentence of that paper's abstract."""
+    if not OWN_PAPER.search(statement.text) or any(cite.is_own for cite in statement.cites):
+        return statement
+    return replace(statement, problems=(*statement.problems, Problem(statement.text, "R7", "it speaks of your own paper, and no sentence of your abstract says so (--about)")))
 
 
 # -- what the plan asked and the text did

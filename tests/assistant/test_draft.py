@@ -184,6 +184,13 @@ def test_a_sentence_that_its_writer_takes_back_is_reported(library: Library) -> 
     assert document.plan[0].notes == ("not written",)
 
 
+def test_a_sentence_on_ones_own_paper_needs_ones_own_abstract(library: Library) -> None:
+    """Nothing was shown of it, so whatever is said of it is objected to."""
+    document, model = told(library, of(one_line(three(library)[0].key)), lambda _: "1. Unlike these, our work needs no rewards. [1.1]")
+    assert "R7" in document.statements[0].marks
+    assert "--about" in model.asked[1].messages[-1].content
+
+
 def judged(verdict: str, words: str) -> str:
     return json.dumps({"verdict": verdict, "overreach": [{"words": words, "kind": "other"}] if verdict != "supported" else [], "reason": "Not said."})
 
