@@ -13,7 +13,7 @@ from assistant.document import CITATIONS, SCOPE, Coverage, Document, PlanLine, P
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, UsageError
 from assistant.evidence import Evidence, Label, OwnText, gathered
 from assistant.gateway import Message, Request
-from assistant.grounding import RULES, report_of
+from assistant.grounding import report_of
 from assistant.plan import OWN_KEY, TOGETHER, Guide, PlannedParagraph, PlannedSentence
 from assistant.tasks import position, verify
 from assistant.tasks.desk import Desk, label_for, with_sources
@@ -36,7 +36,8 @@ FOUND = 3
 """Papers that are looked for where a planned sentence names none."""
 FAR_FROM = 0.4
 """A sentence that is longer or shorter than planned by more than this share is noted."""
-MENDED: Final = RULES | {verify.RULE}
+MENDED: Final = frozenset({"R4", "R7", "R12", verify.RULE})
+"""What a sentence is sent back for. R6 and R11 are too often wrong about good sentences, so their marks alone change no text."""
 SEARCHED = "None of the titles and abstracts of the {count} papers holds any of these words: {words}."
 
 
