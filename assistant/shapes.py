@@ -45,9 +45,10 @@ def cites_json(cites: Iterable[Cite]) -> list[Json]:
 
 
 def statement_json(statement: Statement) -> Json:
-    """A statement with its citations and marks; `by` stands only where code counted it, `named` where the text names authors."""
+    """A statement with its citations and marks; `by` stands only where code counted it, `named` where the text names authors, `verdict` where a second reader judged."""
     shape: Json = {"text": statement.text, "cites": cites_json(statement.cites), "marks": list(statement.marks)}
     shape |= {"named": [{"name": one.name, "key": one.key, "at": one.at} for one in statement.named]} if statement.named else {}
+    shape |= {"verdict": statement.verdict} if statement.verdict else {}
     return shape | ({"by": "code"} if statement.by == "code" else {})
 
 
