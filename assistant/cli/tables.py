@@ -21,12 +21,11 @@ from assistant.cli.model import (
     confirm_price,
     desk,
     ended,
-    exported,
+    finish,
     formats_option,
     model_options,
     output_option,
     quoted,
-    say_report,
     show_options,
 )
 from assistant.document import Cell, Column, Document, Group
@@ -35,7 +34,6 @@ from assistant.export.grids import GAP, Grid
 from assistant.export.grids import written as grid_written
 from assistant.export.markdown import shown
 from assistant.files import check_columns, last_change, read_columns, table_file, undone, with_columns, write_kept
-from assistant.shapes import document_json
 from assistant.tables import (
     ByHand,
     Decisions,
@@ -201,14 +199,7 @@ def table(
         ended(document)
         return
     document = _arranged(at, document, look)
-    if as_json:
-        print_json(document_json(document))
-    else:
-        _print_rows(document)
-    if not as_json or document.report.model_calls:
-        say_report(document)
-    exported(context, document, formats, output)
-    ended(document)
+    finish(context, document, _print_rows, as_json=as_json, formats=formats, output=output)
 
 
 def _made(at: At, wanted: Asking, edited_file: Path | None, *, stored_only: bool) -> Document:
