@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from store.keywords import stems
+from store.keywords import query_words, stem
 
 _WORKS = r"(?:works?|stud(?:y|ies)|papers?|abstracts?|methods?|approach(?:es)?|research|researchers?|attention|effort|literature|benchmarks?|one|authors?)"
 GAP = re.compile(
@@ -65,14 +65,22 @@ def is_told(sources: Iterable[str]) -> bool:
 def held(words: Sequence[str], sentences: Iterable[tuple[str, str]]) -> list[Held]:
     """Of words that no paper is to hold, those that one does; `sentences` are (key, sentence) of every paper in the scope.
 
-    A word, or all words of a phrase, counts as held where one sentence has them in any inflection: rather found once too
-    often than once too seldom.
+    A word counts as held in any inflection; a phrase where its words stand beside each other, in any order and with one other
+    between them at most: rather found once too often than once too seldom.
     """
-    wanted = {word: stems(word) for word in words}
+    wanted = {word: frozenset(_stems(word)) for word in words}
     found: dict[str, Held] = {}
     for key, sentence in sentences:
-        here = stems(sentence)
+        here = _stems(sentence)
         for word, parts in wanted.items():
-            if word not in found and parts and parts <= here:
+            if word not in found and parts and _stand_together(parts, here):
                 found[word] = Held(word, key, sentence)
     return [found[word] for word in words if word in found]
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word in query_words(text)]
+
+
+def _stand_together(parts: frozenset[str], words: Sequence[str]) -> bool:
+    return parts <= set(words) and any(parts <= set(words[at : at + len(parts) + 1]) for at in range(len(words)))
