@@ -245,6 +245,6 @@ def repeated(some: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
 
 def by_code(draft: Draft, library: Library) -> list[tuple[str, ...]]:
     """The rules that block or mark each sentence, checked anew against the papers."""
-    given = [Given(one.text, tuple(Asked(cite.key, cite.sentences, cite.quote, cite.text) for cite in one.quotes), 1) for one in draft.sentences]
+    given = [Given(one.text, tuple(Asked(cite.key, cite.sentences, cite.quote, cite.text) for cite in one.quotes if cite.key), 1) for one in draft.sentences]
     statements = check(library, draft.name, given, lambda done, total: None).statements
     return [tuple(dict.fromkeys((*(problem.rule for problem in one.blocked), *one.marks))) for one in statements]

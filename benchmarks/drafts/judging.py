@@ -35,7 +35,7 @@ def write_prompts(draft: Draft, library: Library, folder: Path) -> int:
         numbers = {alias: shown.number for shown in evidence.papers for alias in (shown.paper.key, *shown.paper.aliases)}
         first = len(rows) + 1
         items = [
-            {"n": n, "text": one.text, "quotes": [{"label": _labels(cite, numbers[cite.key]), "words": cite.quote} for cite in one.quotes]}
+            {"n": n, "text": one.text, "quotes": [{"label": _labels(cite, numbers[cite.key]) if cite.key else cite.place, "words": cite.quote} for cite in one.quotes]}
             for n, one in enumerate(group, first)
         ]
         messages = render("judge", HERE, papers=evidence.papers, heading=group[0].heading, sentences=items)

@@ -106,7 +106,8 @@ def _sentence(heading: str, one: dict[str, object]) -> Sentence:
     quotes = []
     for cite in one["cites"]:  # type: ignore[attr-defined]  # the shape of --json
         numbers = tuple(0 if cite.get("text", "abstract").startswith("title") else number for number in cite["sentences"])
-        cites.setdefault(cite["key"], []).extend(numbers)
+        if cite["key"]:  # without a key it is of no paper: the author's own abstract, or what code found in all of them
+            cites.setdefault(cite["key"], []).extend(numbers)
         quotes.append(Cite(cite["key"], cite.get("text", "abstract"), tuple(cite["sentences"]), cite["quote"]))
     places = tuple((key, tuple(sorted(set(numbers)))) for key, numbers in cites.items())
     marks: list[str] = one.get("marks", [])  # type: ignore[assignment]
