@@ -26,6 +26,8 @@ from store.library import Library
 from store.paper import Paper
 from store.scope import Scope
 
+COUNT = re.compile(r"'(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?:-\w+)?' (?:is not|stands)")
+"""A number word that no cited sentence holds: most often it counts what they list, so its mark alone changes no text."""
 ROUNDS = 2
 """How often sentences that are objected to are asked for again, at most."""
 TEXTUAL = "textual"
@@ -240,7 +242,7 @@ def _objections(statements: Sequence[Statement]) -> dict[int, Problem]:
     """For each statement that another wording could mend what is said against it, by its place."""
     found = {}
     for at, statement in enumerate(statements):
-        said = [problem for problem in statement.problems if problem.rule in MENDED]
+        said = [problem for problem in statement.problems if problem.rule in MENDED and not COUNT.match(problem.reason)]
         if said:
             found[at] = Problem(statement.text, said[0].rule, "; ".join(dict.fromkeys(problem.reason for problem in said)))
     return found

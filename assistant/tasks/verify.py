@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from assistant.document import OWN, SUMMARY_FIELDS, Cell, Cite, Document, Named, Novelty, Problem, Result, Statement
+from assistant.document import OWN, SCOPE, SUMMARY_FIELDS, Cell, Cite, Document, Named, Novelty, Problem, Result, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota
 from assistant.gateway import Check, Request
 from assistant.quotes import folded
@@ -65,6 +65,7 @@ class Quoted:
     title: str
     sentences: tuple[str, ...]
     is_own: bool = False
+    is_scope: bool = False
 
 
 def verified(desk: "Desk", document: Document) -> Document:
@@ -201,11 +202,11 @@ def _of_novelty(novelty: Novelty) -> Claim:
 def _shown(claim: Claim, document: Document) -> list[Quoted]:
     """The sentences by paper; where the statement names a paper's authors, its title stands behind their name."""
     grouped: dict[str, list[str]] = {}
-    for cite in claim.cites:
-        grouped.setdefault(OWN if cite.is_own else cite.key, []).extend(visible(part) for part in cite.quote.split(" … "))
+    for cite in claim.cites:  # no key begins with a space
+        grouped.setdefault(cite.key or f" {cite.text}", []).extend(visible(part) for part in cite.quote.split(" … "))
     names = {one.key: f"{one.name}, " for one in claim.named}
     return [
-        Quoted(visible(f"{names.get(key, '')}{document.sources[key].title}") if key in document.sources else "", tuple(parts), key == OWN)
+        Quoted(visible(f"{names.get(key, '')}{document.sources[key].title}") if key in document.sources else "", tuple(parts), key == f" {OWN}", key == f" {SCOPE}")
         for key, parts in grouped.items()
     ]
 

@@ -166,6 +166,13 @@ def test_a_sentence_with_a_mark_is_asked_for_once_more(library: Library) -> None
     assert "is not in the cited sentences" in asked[-1].content
 
 
+def test_a_number_word_that_counts_what_sentences_list_is_not_sent_back(library: Library) -> None:
+    """“Two kinds” is marked, for no sentence says two; but no writer is asked for it again."""
+    document, model = told(library, of(one_line(three(library)[0].key)), lambda _: "1. It is tried on three kinds of tasks by all of them. [1.1]")
+    assert "R4" in document.statements[0].marks
+    assert len(model.asked) == 1
+
+
 def test_a_sentence_that_gets_no_better_stays_with_its_mark_and_is_not_paid_for_again(library: Library) -> None:
     """A rerun asks nothing, however often the sentence was marked."""
     plan = of(one_line(three(library)[0].key))
