@@ -156,6 +156,9 @@ class CoverageNote:
     keys: tuple[str, ...]
 
 
+NOT_YET = "not written yet"
+
+
 @dataclass(frozen=True, slots=True)
 class PlanLine:
     """A line of a draft's plan and what the text made of it; `notes` say where the text went another way."""

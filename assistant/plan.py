@@ -72,7 +72,7 @@ class PlannedSentence:
     words: int
     says: str
     rests_on: tuple[Reference, ...] = ()
-    absent: tuple[str, ...] = ()
+    absent: tuple[str, ...] = field(default=(), repr=False)
     row: int = field(default=0, compare=False, repr=False)
 
 

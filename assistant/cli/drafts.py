@@ -24,7 +24,7 @@ from assistant.cli.model import (
     show_options,
 )
 from assistant.cli.positions import met, own_text, print_position, say_where_missing
-from assistant.document import Citations, Document
+from assistant.document import NOT_YET, Citations, Document
 from assistant.errors import UsageError
 from assistant.export import coverage
 from assistant.export.markdown import sentence
@@ -238,11 +238,15 @@ def print_draft(document: Document) -> None:
     for section in document.sections:
         click.secho(f"\n{section.heading}", bold=True)
         click.echo(" ".join(sentence(statement).replace("\\", "") for statement in section.statements))
-    written = [line for line in document.plan if line.text]
+    asked = [line for line in document.plan if line.line]
     other = [line for line in document.plan if line.notes]
-    click.echo(f"\n{len(written)} of {len(document.plan)} lines of the plan are written, {len(other)} another way than planned")
+    click.echo(f"\n{sum(bool(line.text) for line in asked)} of {len(asked)} lines of the plan are written, {len(other)} another way than planned")
+    waiting = {line.heading for line in other if line.notes == (NOT_YET,)}
+    for heading in sorted(waiting):
+        click.echo(f"  {heading}: {NOT_YET}")
     for line in other:
-        click.echo(f"  {line.heading}, line {line.line}: {'; '.join(line.notes)}")
+        if line.heading not in waiting:
+            click.echo(f"  {line.heading}{f', line {line.line}' if line.line else ''}: {'; '.join(line.notes)}")
     _print_coverage(document, whole=False)
     print_position(document)
 

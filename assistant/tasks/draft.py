@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from assistant import about, gaps, stored
-from assistant.document import CITATIONS, SCOPE, Coverage, Document, PlanLine, Problem, Section, Statement
+from assistant.document import CITATIONS, NOT_YET, SCOPE, Coverage, Document, PlanLine, Problem, Section, Statement
 from assistant.errors import BudgetReached, GatewayError, KeyOrQuota, UsageError
 from assistant.evidence import Evidence, Label, OwnText, gathered
 from assistant.gateway import Message, Request
@@ -125,9 +125,11 @@ def calls_to_write(library: Library, name: str, plan: Plan) -> int:
 def item_of(paragraph: PlannedParagraph, guide: Guide, own: OwnText | None = None) -> str:
     """A paragraph with its plan, with how it is to be written, and with the own abstract where it rests on that.
 
-    An edited plan is another item, so only that paragraph is written anew.
+    An edited plan is another item, so only that paragraph is written anew. What is left empty does not count, so that texts
+    of earlier versions are found.
     """
-    how = (guide.tense, guide.language, guide.style, guide.citations, *((own.digest,) if own and paragraph.rests_on_own else ()))
+    absent = tuple(word for sentence in paragraph.sentences for word in sentence.absent)
+    how = (guide.tense, guide.language, guide.style, guide.citations, absent, *((own.digest,) if own and paragraph.rests_on_own else ()))
     return hashlib.sha256(repr((paragraph, how) if any(how) else paragraph).encode()).hexdigest()[:16]
 
 
@@ -290,10 +292,12 @@ def _with_own(statement: Statement) -> Statement:
 def _against_plan(paragraph: PlannedParagraph, standing: Sequence[Statement], stopped: Sequence[Problem]) -> list[PlanLine]:
     """Each line of a paragraph's plan with the sentence written for it, and where the two differ."""
     lines = []
+    if standing and not any(statement.line for statement in standing):  # written before replies gave the line
+        standing = [replace(statement, line=number) for number, statement in enumerate(standing, 1)]
     for number, planned in enumerate(paragraph.sentences, 1):
         asked = tuple(dict.fromkeys(one.key for one in planned.rests_on))
         mine = [statement for statement in standing if statement.line == number]
-        notes = _notes(planned, asked, mine) if mine else (("not written",) if standing or stopped else ("not written yet",))
+        notes = _notes(planned, asked, mine) if mine else (("not written",) if standing or stopped else (NOT_YET,))
         lines.append(PlanLine(paragraph.heading, number, planned.job, planned.says, planned.words, asked, " ".join(one.text for one in mine), tuple(notes)))
     extra = [statement for statement in standing if not 0 < statement.line <= len(paragraph.sentences)]
     return lines + [PlanLine(paragraph.heading, 0, "", "", 0, (), statement.text, ("not in the plan",)) for statement in extra]
