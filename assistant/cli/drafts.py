@@ -1,6 +1,6 @@
 """The draft command: a plan to edit, then the text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +34,7 @@ from assistant.style import style_of_file
 from assistant.tasks.desk import Desk, with_sources
 from store.library import Library
 from store.paper import Paper
+from store.scope import Scope
 
 if TYPE_CHECKING:
     from assistant.tasks.planning import Group, Plan
@@ -57,6 +58,32 @@ class Wanted(NamedTuple):
     extend: bool
     plan_only: bool
     calls_more: int = 0
+
+
+class Shown(NamedTuple):
+    """How a command shows what it made."""
+
+    as_json: bool
+    formats: tuple[str, ...]
+    output: Path | None
+
+
+class AtDraft(NamedTuple):
+    """A draft that a command is about."""
+
+    context: Context
+    name: str
+    path: Path
+    scope: Scope | None
+    shown: Shown
+
+    def need(self) -> str:
+        """The text of its plan; raises UsageError where there is none."""
+        if not self.path.exists():
+            raise UsageError(f"there is no draft {self.name!r} yet; `carrel draft {self.name}` plans and writes one")
+        return self.path.read_text("utf-8")
+
+
 @click.command()
 @click.argument("name")
 @click.option("--topic", default="", help="What the section is about; otherwise NAME.")
@@ -120,52 +147,67 @@ def draft(
     sentences of a draft that is written. With --about the plan also says what your paper adds (@own in it is your abstract),
     and claims of novelty are held against the library.
     """
-    from assistant.tasks import draft as task
-
-    asked, scope = asking(options), scope_of(context, options)
-    wanted = Wanted(Guide(topic, tense or "", language, style_of_file(style_from).described() if style_from else "", cite if cite == "textual" else ""), paragraphs, words or 0, tree_name, table_name, by, extend, plan_only)
-    path = plan_file(context.folder, name)
+    asked, path = asking(options), plan_file(context.folder, name)
+    at = AtDraft(context, name, path, scope_of(context, options), Shown(as_json, formats, output))
     if wish is not None or diff or undo:
         if (wish is not None) + diff + undo + show + bool(about) > 1:
             raise UsageError("--revise, --diff, --undo, --show and --about are commands of their own; give one at a time")
-        from assistant.cli.revisions import AtDraft, Shown, revise, show_difference, undo_change
+        from assistant.cli.revisions import revise, show_difference, undo_change
 
-        at_draft = AtDraft(context, name, path, scope, Shown(as_json, formats, output))
-        revise(at_draft, asked, wish) if wish is not None else show_difference(at_draft) if diff else undo_change(at_draft)
-        return
-    if show or only_coverage or (as_json and not run):
+        revise(at, asked, wish) if wish is not None else show_difference(at) if diff else undo_change(at)
+    elif show or only_coverage or (as_json and not run):
         if about:
             raise UsageError("--about brings the draft up to date, and --show, --coverage and --json only print it; add --run, or leave them out")
-        if not path.exists():
-            raise UsageError(f"there is no draft {name!r} yet; `carrel draft {name}` plans and writes one")
-        library = context.library(keywords_only=True)
-        papers = library.considered(scope)
-        document = with_sources(library, task.document(library, name, planned(library, path), papers))
-        if tree_name:
-            from assistant.tasks.coverage import with_sheet
+        _show_stored(at, tree_name, cite, only_coverage=only_coverage)
+    else:
+        style = style_of_file(style_from).described() if style_from else ""
+        guide = Guide(topic, tense or "", language, style, cite if cite == "textual" else "")
+        _bring_up_to_date(at, asked, Wanted(guide, paragraphs, words or 0, tree_name, table_name, by, extend, plan_only), about, cite)
 
-            document = with_sheet(document, {}, _filed(context, library, tree_name, papers))
-        document = replace(document, citations=cite or document.citations)
-        finish(context, document, _print_coverage if only_coverage else print_draft, as_json=as_json, formats=formats, output=output)
-        return
-    own = own_text(context.folder, name, about)
+
+def _show_stored(at: AtDraft, tree_name: str | None, cite: Citations | None, *, only_coverage: bool) -> None:
+    """Prints the draft as it is stored; with a tree its sheet knows the nodes too."""
+    from assistant.tasks import draft as task
+
+    at.need()
+    library = at.context.library(keywords_only=True)
+    papers = library.considered(at.scope)
+    document = with_sources(library, task.document(library, at.name, planned(library, at.path), papers))
+    if tree_name:
+        from assistant.tasks.coverage import with_sheet
+
+        document = with_sheet(document, {}, _filed(at.context, library, tree_name, papers))
+    _finish(at, document, cite, _print_coverage if only_coverage else print_draft)
+
+
+def _bring_up_to_date(at: AtDraft, asked: Asking, wanted: Wanted, about: Path | None, cite: Citations | None) -> None:
+    """Plans where there is no plan, and writes the paragraphs that are not written."""
+    from assistant.tasks import draft as task
+
+    own = own_text(at.context.folder, at.name, about)
     wanted = wanted._replace(calls_more=CALLS_MORE if own else 0)
-    with desk(context, asked, keywords_only=own is None, may_lack_model=own is not None) as at, progress("writing paragraphs") as bar:
-        papers = at.library.considered(scope)
+    with desk(at.context, asked, keywords_only=own is None, may_lack_model=own is not None) as table, progress("writing paragraphs") as bar:
+        papers = table.library.considered(at.scope)
         if not papers:
             raise UsageError("no paper is in the scope: add some with `carrel add`, or ask for a wider scope")
-        met(context, at, asked, name, own, papers, as_json=as_json)
-        _bring_plan(context, at, asked, name, path, wanted, papers)
-        if plan_only:
+        met(at.context, table, asked, at.name, own, papers, as_json=at.shown.as_json)
+        is_priced = _bring_plan(at, table, asked, wanted, papers)
+        if wanted.plan_only:
             return
-        plan = planned(at.library, path)
+        plan = planned(table.library, at.path)
         if about:
-            say_where_missing(path, plan.paragraphs)
-        waiting = task.calls_to_write(at.library, name, plan)
+            say_where_missing(at.path, plan.paragraphs)
+        waiting = task.calls_to_write(table.library, at.name, plan)
         characters = sum(WORDING + sum(len(paper.abstract) for paper in papers if paper.key in one.keys) for one in plan.paragraphs)
-        confirm_price(at.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
-        document = task.text(at, name, plan, papers, bar, scope)
-    finish(context, replace(document, citations=cite or document.citations), print_draft, as_json=as_json, formats=formats, output=output)
+        if not is_priced:
+            confirm_price(table.gateway, asked, waiting, characters, EACH_PARAGRAPH * waiting)
+        document = task.text(table, at.name, plan, papers, bar, at.scope)
+    _finish(at, document, cite, print_draft)
+
+
+def _finish(at: AtDraft, document: Document, cite: Citations | None, printed: Callable[[Document], None]) -> None:
+    shown = at.shown
+    finish(at.context, replace(document, citations=cite or document.citations), printed, as_json=shown.as_json, formats=shown.formats, output=shown.output)
 
 
 def planned(library: Library, path: Path, text: str | None = None) -> "Plan":
@@ -179,33 +221,35 @@ def planned(library: Library, path: Path, text: str | None = None) -> "Plan":
     return planning.resolved(library, planning.Plan(paragraphs, tuple(left_out.items()), guide), path.name)
 
 
-def _bring_plan(context: Context, at: Desk, asked: Asking, name: str, path: Path, wanted: Wanted, papers: Sequence[Paper]) -> None:
-    """The plan's file: made where there is none, else kept with what the options change in it."""
+def _bring_plan(at: AtDraft, table: Desk, asked: Asking, wanted: Wanted, papers: Sequence[Paper]) -> bool:
+    """The plan's file: made where there is none, else kept with what the options change in it; whether the price of the text was said with it."""
     from assistant.tasks import planning
 
-    if not path.exists():
-        groups = _groups(context, at.library, wanted, papers)
+    if not at.path.exists():
+        groups = _groups(at.context, table.library, wanted, papers)
         calls = planning.calls_to_plan(len(papers), len(groups))
-        characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * (calls + wanted.paragraphs + wanted.calls_more)
-        confirm_price(at.gateway, asked, calls + wanted.paragraphs + wanted.calls_more, characters, LONG_REPLY * calls + EACH_PARAGRAPH * wanted.paragraphs)
-        made = planning.plan(at, name, wanted.guide, papers, wanted.paragraphs, groups, wanted.words)
-        write_kept(path, plan_markdown(name, made.paragraphs, made.left_out, made.guide))
-        note(f"the plan is in {path}, yours to edit")
-        return
-    text = path.read_text("utf-8")
+        every = calls + wanted.paragraphs + wanted.calls_more
+        characters = 2 * sum(len(paper.abstract) for paper in papers) + WORDING * every
+        confirm_price(table.gateway, asked, every, characters, LONG_REPLY * calls + EACH_PARAGRAPH * wanted.paragraphs)
+        made = planning.plan(table, at.name, wanted.guide, papers, wanted.paragraphs, groups, wanted.words)
+        write_kept(at.path, plan_markdown(at.name, made.paragraphs, made.left_out, made.guide))
+        note(f"the plan is in {at.path}, yours to edit")
+        return len(made.paragraphs) <= 2 * wanted.paragraphs
+    text = at.path.read_text("utf-8")
     changed = with_guide(text, wanted.guide)
     changed = with_words(changed, wanted.words) if wanted.words else changed
     if changed != text:
-        write_kept(path, changed)
-    plan = planned(at.library, path)
-    new = planning.new_papers(at.library, name, plan, papers)
+        write_kept(at.path, changed)
+    plan = planned(table.library, at.path)
+    new = planning.new_papers(table.library, at.name, plan, papers)
     if new and wanted.extend:
-        added = planning.extended(at, name, plan, new)
-        write_kept(path, with_added(changed, added.after, added.paragraphs, added.left_out))
+        added = planning.extended(table, at.name, plan, new)
+        write_kept(at.path, with_added(changed, added.after, added.paragraphs, added.left_out))
         lines = len(added.after) + sum(len(paragraph.sentences) for paragraph in added.paragraphs)
-        note(f"{lines} lines for {len(new) - len(added.left_out)} new papers are in {path}; {len(added.left_out)} were left out with a reason")
+        note(f"{lines} lines for {len(new) - len(added.left_out)} new papers are in {at.path}; {len(added.left_out)} were left out with a reason")
     elif new:
         note(f"{len(new)} papers of the scope came after the plan was made; --extend adds lines for them")
+    return False
 
 
 def _groups(context: Context, library: Library, wanted: Wanted, papers: Sequence[Paper]) -> "list[Group]":

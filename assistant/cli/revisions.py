@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from assistant.cli.base import Context, note, print_json
-from assistant.cli.drafts import planned, print_draft
+from assistant.cli.base import note, print_json
+from assistant.cli.drafts import AtDraft, planned, print_draft
 from assistant.cli.model import Asking, desk, ended, exported, finish, say_report
 from assistant.errors import EditedMeanwhile, UsageError
 from assistant.export.escape import markdown
@@ -16,7 +15,6 @@ from assistant.files import undone, write_kept, write_whole
 from assistant.shapes import document_json
 from assistant.tasks.desk import with_sources
 from store.keys import slug
-from store.scope import Scope
 
 if TYPE_CHECKING:
     from assistant.tasks.draft_diff import Change, Difference
@@ -25,30 +23,6 @@ MARKS = {"both": ("", ""), "gone": ("[-", "-]"), "come": ("{+", "+}")}
 """As `git diff --word-diff` marks words, so that it reads without colours too."""
 COLOURS = {"both": None, "gone": "red", "come": "green"}
 EMPHASIS = {"both": ("", ""), "gone": ("~~", "~~"), "come": ("**", "**")}
-
-
-class Shown(NamedTuple):
-    """How a command shows what it made."""
-
-    as_json: bool
-    formats: tuple[str, ...]
-    output: Path | None
-
-
-class AtDraft(NamedTuple):
-    """A draft that a command is about."""
-
-    context: Context
-    name: str
-    path: Path
-    scope: Scope | None
-    shown: Shown
-
-    def need(self) -> str:
-        """The text of its plan; raises UsageError where there is none."""
-        if not self.path.exists():
-            raise UsageError(f"there is no draft {self.name!r} yet; `carrel draft {self.name}` plans and writes one")
-        return self.path.read_text("utf-8")
 
 
 def revise(at: AtDraft, wanted: Asking, wish: str) -> None:
