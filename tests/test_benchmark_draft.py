@@ -269,7 +269,7 @@ def test_replies_are_gathered_and_bad_ones_listed(library: Library, tmp_path: Pa
     ("line", "says"),
     [
         ('{"sentence": "A.", "cites": ["@a 2, 3"], "verdict": "maybe"}', "'maybe' is no verdict"),
-        ('{"sentence": "A.", "cites": [], "verdict": "full"}', "needs no source"),
+        ('{"sentence": "A.", "cites": [], "verdict": "fine"}', "needs no source"),
         ('{"sentence": "A."}', "KeyError"),
         ("full", "no judgment"),
     ],

@@ -156,7 +156,7 @@ def _added(some: Iterable[dict[str, int]]) -> dict[str, int]:
 
 def _count_support(one: Sentence, said: Judgment | None, counts: Counter[str], faults: list[tuple[str, str, str]]) -> bool | None:
     """Counts a sentence; whether it is fully supported, None where that is not judged or not needed."""
-    if not one.cites:
+    if not one.quotes:
         needs = said.verdict == NEED[1] if said else not (one.is_counted or NO_CLAIM.search(one.text))
         counts["uncited"] += 1
         counts["need_a_source"] += needs

@@ -42,7 +42,7 @@ def write_prompts(draft: Draft, library: Library, folder: Path) -> int:
         (folder / f"{number:02}.md").write_text("\n".join(message.content for message in messages), "utf-8")
         for n, one in enumerate(group, first):
             papers = {str(numbers[key]): key for key in sorted(one.keys)}
-            rows.append({"n": n, "file": f"{number:02}", "sentence": one.text, "cites": sorted(subject_of(one).cites), "papers": papers})
+            rows.append({"n": n, "file": f"{number:02}", "sentence": one.text, "cites": sorted(subject_of(one).cites), "papers": papers, "cited": bool(one.quotes)})
     write_lines(folder / MANIFEST, rows)
     return len(groups)
 
@@ -130,7 +130,7 @@ def _wrong(item: Mapping[str, object], rows: Mapping[int, dict[str, dict[str, st
         return f"{n!r} is no sentence of that prompt"
     if n in seen:
         return f"sentence {n} is judged twice"
-    allowed = SUPPORT if rows[n]["cites"] else NEED
+    allowed = SUPPORT if rows[n].get("cited", rows[n]["cites"]) else NEED
     if item.get("verdict") not in allowed:
         return f"sentence {n}: {item.get('verdict')!r} is none of {', '.join(allowed)}"
     if not isinstance(idle, list) or not {str(number) for number in idle} <= rows[n]["papers"].keys():

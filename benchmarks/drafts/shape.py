@@ -143,7 +143,7 @@ def read_judged(path: Path) -> dict[Subject, Judgment]:
             subject = Subject(plain(one["sentence"]), cites)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             sys.exit(f'{path}:{number}: no judgment ({type(error).__name__}: {error}); it should be {{"sentence", "cites", "verdict", "why"}}')
-        if verdict not in (SUPPORT if cites else NEED):
+        if verdict not in (SUPPORT if cites else (*NEED, *SUPPORT)):  # what code found is cited without a key
             what, words = ("something", SUPPORT) if cites else ("nothing", NEED)
             sys.exit(f"{path}:{number}: {verdict!r} is no verdict on a sentence that cites {what}; write {', '.join(words)}")
         found[subject] = said
@@ -152,7 +152,7 @@ def read_judged(path: Path) -> dict[Subject, Judgment]:
 
 def by_the_reader(draft: Draft) -> dict[Subject, Judgment]:
     """The second reader's verdicts that a draft holds, as judgments."""
-    return {subject_of(one): Judgment(OF_THE_READER[one.verdict], by=RULE) for one in draft.sentences if one.verdict in OF_THE_READER and one.cites}
+    return {subject_of(one): Judgment(OF_THE_READER[one.verdict], by=RULE) for one in draft.sentences if one.verdict in OF_THE_READER and one.quotes}
 
 
 def judgment_of(one: Sentence, judgments: Judgments) -> Judgment | None:
