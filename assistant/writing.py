@@ -141,7 +141,8 @@ def sentences_in(line: str) -> list[str]:
 
 def asked_again(request: Request, evidence: Evidence, statements: Sequence[Statement], objections: Mapping[int, Problem], message: Message) -> Request:
     """The prompt that asks once more for those of the statements that have an objection; `message` says which, in their order."""
-    label = f"{request.label}--{hashlib.sha256(repr((statements, objections)).encode()).hexdigest()[:8]}"
+    said = [statement.text for statement in statements] + [objections[at].text for at in sorted(objections)]
+    label = f"{request.label}--{hashlib.sha256(repr(said).encode()).hexdigest()[:8]}"
     return replace(request, messages=(*request.messages, Message("assistant", as_reply(statements, evidence)), message), label=label)
 
 

@@ -91,26 +91,16 @@ def test_the_draft_keeps_to_its_plan_and_claims_no_gap_that_a_paper_fills(out: P
     assert not draft["report"].get("failed")
 
 
-def test_a_revision_changes_what_was_asked_for_alone(out: Path) -> None:
-    """Every other paragraph is the same to the letter, and the difference says what went."""
-    first = [line for line in (out / "first.txt").read_text("utf-8").splitlines() if len(line) > 200]
-    text = (out / "revised.txt").read_text("utf-8")
-    assert sum(line in text for line in first) >= len(first) - 1
-    assert "dropped" in (out / "difference.txt").read_text("utf-8")
-
-
-def test_a_claim_that_is_not_new_is_told_with_the_paper_that_has_it(out: Path) -> None:
-    """The invented abstract says it is the first to reward single turns of a search agent; TIPS is in the library."""
-    mine = json.loads((out / "mine.json").read_text("utf-8"))
-    told = {cite["key"] for one in mine["novelty"] for cite in one["cites"]}
-    assert "xie2026tips" in told
-    assert len(mine["closest"]["rows"]) == 5
-    assert not re.search(r"\\cite[pt]\{[^}]*own", (out / "mine.tex").read_text("utf-8"))
+def test_a_claim_that_may_not_be_new_is_shown_beside_the_sentence_that_may_say_it(out: Path) -> None:
+    """The invented abstract says it is the first to reward single turns of a search agent; search alone finds TIPS."""
+    mine = (out / "mine.txt").read_text("utf-8")
+    assert "xie2026tips" in mine
+    assert "to compare" in mine
 
 
 def test_the_draft_is_audited_and_how_it_was_made_is_said(out: Path) -> None:
     """The audit judges each citation of the .tex; the statement names the model of the recordings."""
-    assert "citations" in (out / "audit-summary.txt").read_text("utf-8")
+    assert re.search(r"^\d+ citations in 1 file: .* supported", (out / "audit.txt").read_text("utf-8"), re.MULTILINE)
     assert "desk" in (out / "methods-statement.md").read_text("utf-8")
 
 
@@ -119,6 +109,8 @@ def test_every_quote_stands_in_the_examples_files(out: Path) -> None:
     texts = "\n".join(json.dumps(json.loads(path.read_text("utf-8")), ensure_ascii=False) for path in (EXAMPLE.parents[1] / "tests/data/formats").glob("*.json"))
     for path in out.glob("*.json"):
         for quote in re.findall(r'"quote": "((?:[^"\\]|\\.)*)"', path.read_text("utf-8")):
+            if quote.startswith("None of the titles and abstracts of the "):
+                continue  # what code found when it looked for the words of a gap
             assert all(part in texts for part in quote.split(" … ")), (path.name, quote)
     assert "our notes, not from the authors' abstracts" in (out / "related-work.md").read_text("utf-8")
 

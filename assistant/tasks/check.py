@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from assistant import gaps
 from assistant.citing import Asked, Given, Unreadable
-from assistant.document import YOURS, Cite, Document, Problem, Section, Statement
+from assistant.document import SCOPE, YOURS, Cite, Document, Problem, Section, Statement
 from assistant.evidence import Evidence, OwnText, gathered, joined_cites
 from assistant.grounding import free_form, judged, report_of, unfounded_quotations
 from assistant.quotes import stands_in
+from assistant.tasks.planning import looked_through
 from store.errors import UnknownPaper
 from store.keywords import ranking, stems
 from store.language import language_of
@@ -27,6 +29,7 @@ MOST_WORDS = 300
 """Different words of a statement with which they are looked for."""
 WHERE = 3
 """At most so many sentences of a whole abstract are given as the place where it says so."""
+IN_QUOTES = re.compile(r"“([^”]+)”")
 OWN = re.compile(r"\b(?:[Ww]e|[Oo]urs?|[Uu]s|I|[Mm]y|[Tt]his (?:paper|work|section|survey|review|thesis|article|study))\b|我们|本文")
 """A statement about one's own work needs no citation."""
 OF_OWN_WORK = frozenset({"R4", "R11"})
@@ -103,6 +106,15 @@ def _own_problems(given: Given, asked: Asked, own: OwnText | None) -> list[Probl
     return found
 
 
+def _filled_gaps(library: Library, given: Given, asked: Asked) -> list[Problem]:
+    """The words of a gap that some paper of the library holds: what code once found in none is looked for again."""
+    words = IN_QUOTES.findall(asked.quote)
+    return [
+        Problem(given.text, "R12", f"“{one.word}” stands in {one.key}: “{one.sentence}”", one.key)
+        for one in gaps.held(words, looked_through(library, library.considered()))
+    ]
+
+
 def _resolved(library: Library, given: Given, own: OwnText | None) -> Resolved:
     cites: list[Cite] = []
     papers: dict[int, Paper] = {}
@@ -110,6 +122,10 @@ def _resolved(library: Library, given: Given, own: OwnText | None) -> Resolved:
     for asked in given.cites:
         if asked.is_own:
             problems += _own_problems(given, asked, own)
+            continue
+        if not asked.key and asked.text == SCOPE:
+            cites.append(Cite("", SCOPE, asked.sentences, asked.quote))
+            problems += _filled_gaps(library, given, asked)
             continue
         try:
             paper = library.paper(asked.key)

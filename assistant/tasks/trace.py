@@ -113,6 +113,8 @@ def _matches(said: str, wanted: str) -> bool:
 def _placed(library: Library, cite: Cite) -> Place:
     if cite.is_own:
         return Place(cite, (), "the abstract that the draft is about")
+    if not cite.key:
+        return Place(cite, (), "what code found when it looked through every paper of the scope")
     now = carried(library, cite) or cite
     text = library.catalog.text(now.anchor) if now.anchor else None
     spans = tuple((text.sentences[number - 1].start, text.sentences[number - 1].end) for number in now.sentences) if text else ()

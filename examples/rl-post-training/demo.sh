@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole way once, offline: papers in, two questions, summaries, a table, a tree, a draft, its revision and its audit, and all of it as files.
+# The whole way once, offline: papers in, two questions, summaries, a table, a tree, a draft, its audit, and all of it as files.
 # Usage: demo.sh OUTPUT-FOLDER. Every reply of a model comes from the recordings beside this file; to record them anew,
 # set CARREL_DEMO_MODEL, e.g. CARREL_DEMO_MODEL="--model openai/gpt-5-mini --record $PWD/recordings --yes".
 set -eu
@@ -59,24 +59,16 @@ carrel taxonomy training-signal undo
 
 say "Related work: a plan to edit, then the text, each sentence for one line of the plan"
 carrel draft related-work --topic "Reinforcement learning after pre-training, for language models, multimodal models and robots: \
-where the learning signal comes from and how it is assigned" --paragraphs 5 --taxonomy training-signal $model > "$out/first.txt"
-echo "see $out/library/drafts/related-work.plan.md"
+where the learning signal comes from and how it is assigned" --paragraphs 5 --taxonomy training-signal $model \
+    --to md --to tex --to bib --to json --to csv --to html --output "$out"
 
-say "Revised as its author wishes; every other sentence stays to the letter"
-carrel draft related-work --revise "The paragraph on learning from recorded data is too long: two sentences fewer. The others are fine." $model \
-    --to md --to tex --to bib --to json --to csv --to html --output "$out" > "$out/revised.txt"
-carrel draft related-work --diff > "$out/difference.txt"
-carrel draft related-work --show
-
-say "A paper of one's own (an invented one): what the nearest papers do, what it adds, and is it as new as it says?"
-carrel draft mine --about "$here/my-abstract.txt" --topic "Rewards for the single turns of a search agent" --paragraphs 2 --words 220 \
-    --key tran2025tempo --key xie2026tips --key rlvmr2025 --key qian2025toolrl --key agentrlvr2025 --key deepsearch2025 --key huebotter2026sdpo \
-    $model --to md --to tex --to json --output "$out" > "$out/mine.txt"
-sed -n '/Already in your library/,/^$/p' "$out/mine.txt"
+say "A paper of one's own (an invented one): which papers search alone finds nearest to it; a model would say what it adds, and what is not new"
+carrel draft mine --about "$here/my-abstract.txt" > "$out/mine.txt" 2> /dev/null || true
+sed -n '2,7p' "$out/mine.txt"
 
 say "Is the draft true? Each of its citations against the papers, as for a manuscript that somebody else wrote; no model is asked"
-carrel audit "$out/related-work.tex" "$out/related-work.bib" --root "$out" > "$out/audit.txt" 2> "$out/audit-summary.txt" || true
-tail -n 3 "$out/audit-summary.txt"
+carrel audit "$out/related-work.tex" "$out/related-work.bib" > "$out/audit.txt" || true
+tail -n 1 "$out/audit.txt"
 
 say "How it was made: for the methods section, and the statement on the use of AI"
 carrel export --methods --replay "$here/recordings" --to md --output "$out"
@@ -88,8 +80,8 @@ echo "summaries.md .csv                what each paper says of itself"
 echo "methods.md .html .xlsx .tex     the comparison table, also as .csv and .bib; edited, the .xlsx is read back (--from)"
 echo "methods.count-*.md .tex         how many papers have which training signal and task, with the gaps; also as .csv"
 echo "training-signal.md .svg .tex    the taxonomy, every paper filed or unassigned with a reason; also as .html, .xlsx and .csv"
-echo "related-work.md .tex .bib       the draft, its coverage and its checks; difference.txt is what its revision changed"
-echo "mine.md                         an own paper among its neighbours; audit.txt: each citation of the draft, judged"
+echo "related-work.md .tex .bib       the draft, its coverage and its checks; also as .html"
+echo "mine.txt, audit.txt             an own paper among its neighbours; each citation of the draft, judged"
 echo "methods-statement.md            how all of this was made"
 echo
 if [ "${CARREL_DEMO_MODEL:-}" ]; then

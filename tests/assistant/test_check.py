@@ -285,3 +285,14 @@ def test_a_very_long_sentence_is_checked(library: Library) -> None:
     text = "It gains 11.8% over PPO, " * 10_000
     document = check(library, "a", [*from_json(json.dumps({"text": text, "cites": ["xie2026tips"]}))], lambda done, total: None)
     assert document.report.statements == 1
+
+
+def test_a_gap_of_our_own_draft_is_looked_for_again(library: Library) -> None:
+    """What code once found in no abstract may stand in a paper that came since: then the gap is stopped, and the paper named."""
+    cite = {"key": "", "text": "scope", "sentences": [1], "quote": "None of the titles and abstracts of the 36 papers holds any of these words: “zymurgy”, “brewing”."}
+    statements = list(from_json(json.dumps({"paragraphs": [{"heading": "", "statements": [{"text": "None of these abstracts mentions zymurgy.", "cites": [cite], "marks": []}]}]})))
+    before = check(library, "d", statements, lambda done, total: None)
+    assert not before.statements[0].blocked
+    library.add_text(b'{"key": "late2026z", "title": "Zymurgy with rewards", "abstract": "We brew."}\n', "late.jsonl")
+    after = check(library, "d", statements, lambda done, total: None)
+    assert [(one.rule, one.better) for one in after.statements[0].blocked] == [("R12", "late2026z")]

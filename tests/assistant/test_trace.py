@@ -94,7 +94,7 @@ def test_a_sentence_is_found_as_it_was_pasted_from_any_export(carrel: Carrel, fo
     of_paragraph, of_line = traced(carrel, folder, markdown), traced(carrel, folder, latex)
     assert len(of_paragraph) > 2
     assert {one["task"] for one in of_paragraph} == {"draft"}
-    assert of_line[0]["statement"] == of_paragraph[0]["statement"]
+    assert of_line[0]["statement"] in {one["statement"] for one in of_paragraph}
     said = of_line[0]["statement"]
     assert traced(carrel, folder, said[: len(said) // 2].upper().replace(" ", "  "))[0]["statement"] == said
 
