@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from assistant.errors import SettingsError
 
-GAP = "states a gap"
-JOBS = ("introduces", "compares", "contrasts", GAP, "positions")
+GAP, POSITIONS = "states a gap", "positions"
+JOBS = ("introduces", "compares", "contrasts", GAP, POSITIONS)
 TOGETHER = ("compares", "contrasts")
 """Jobs that need two papers at least."""
 WORDS = 25

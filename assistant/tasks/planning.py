@@ -14,7 +14,7 @@ from assistant import about, gaps
 from assistant.document import Document
 from assistant.errors import ReplyUnusable, UsageError
 from assistant.evidence import Evidence, Label, gathered, label_list
-from assistant.plan import GAP, JOBS, OWN_KEY, Guide, PlannedParagraph, PlannedSentence, Reference
+from assistant.plan import GAP, JOBS, OWN_KEY, POSITIONS, Guide, PlannedParagraph, PlannedSentence, Reference
 from assistant.tasks.desk import Desk, label_for
 from assistant.visible import visible
 from store.errors import UnknownPaper
@@ -247,7 +247,7 @@ def _planned_part(
         topic=guide.topic or name,
         paragraphs=paragraphs,
         words=words,
-        jobs=JOBS,
+        jobs=_jobs(evidence),
         outline=_outline(groups, evidence),
         subject=part,
         others=others,
@@ -371,11 +371,16 @@ def _extend_faults(reply: ExtendReply, evidence: Evidence, plan: Plan) -> list[s
     return said + _unused(used, evidence)
 
 
+def _jobs(evidence: Evidence) -> list[str]:
+    """The jobs that a sentence may have: nothing positions a paper of which nothing is shown."""
+    return [job for job in JOBS if job != POSITIONS or evidence.own]
+
+
 def _sentence_faults(sentence: SentenceReply, evidence: Evidence) -> list[str]:
     found = label_list(sentence.rests_on)
     said = [f"{label} was not shown" for label in found if evidence.cite(label) is None]
-    if sentence.job not in JOBS:
-        said.append(f"{sentence.job!r} is none of the jobs {', '.join(JOBS)}")
+    if sentence.job not in _jobs(evidence):
+        said.append(f"{sentence.job!r} is none of the jobs {', '.join(_jobs(evidence))}")
     if not found and not sentence.absent:
         said.append(f"{sentence.says!r} rests on no sentence")
     return said
